@@ -1,0 +1,194 @@
+# sandstorm-mcp: `make` builds out/sandstorm-mcp, `make test` tests it, `make help` lists the rest.
+# Settings: on the command line, in the environment or in a file config.mak beside this one.
+#   CC, CROSS_COMPILE   the compiler, or the prefix of a cross compiler's tools (aarch64-linux-gnu-)
+#   TARGET              name of the target, also the folder below build/; default: this machine
+#   TARGET_CFLAGS       what the target needs besides (-march=..., -msoft-float), for the libraries too
+#   CFLAGS              optimisation, default -Os          V=1  show the commands
+-include config.mak
+
+ifneq ($(words $(CURDIR)),1)
+$(error the path of this folder has a space in it, which make cannot handle: $(CURDIR))
+endif
+HOST := $(shell uname -m)
+TARGET ?= $(HOST)
+ifeq ($(origin CC),default)
+CC = $(CROSS_COMPILE)gcc
+endif
+ifeq ($(origin AR),default)
+AR = $(CROSS_COMPILE)ar
+endif
+RANLIB ?= $(CROSS_COMPILE)ranlib
+STRIP ?= $(CROSS_COMPILE)strip
+CFLAGS ?= -Os
+HOST_CC ?= gcc
+FUZZ_CC ?= clang
+FUZZ_SECONDS ?= 20
+SIZE_LIMIT ?= 200000
+PREFIX ?= /usr/local
+PYTHON ?= python3
+ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+export LC_ALL = C.UTF-8
+Q = $(if $(filter 1,$(V)),,@)
+say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' '$1' '$2')
+
+B := build/$(TARGET)
+BIN := out/sandstorm-mcp$(if $(filter-out $(HOST),$(TARGET)),-$(TARGET))
+SRC := $(sort $(wildcard src/*.c src/*/*.c))
+UNITS := $(sort $(wildcard tests/unit/test_*.c))
+FUZZERS := $(sort $(wildcard tests/fuzz/fuzz_*.c))
+VENDORED := vendor/bearssl/.tree vendor/musl/.tree vendor/jsmn/.tree
+objects = $(SRC:src/%.c=$1/%.o)
+
+# ---- flags
+
+WARN := -Wall -Wextra -Wshadow -Wconversion -Wvla -Wstrict-prototypes -Wmissing-prototypes -Wformat=2 \
+	-Wno-missing-field-initializers
+OURS = -std=c11 -D_GNU_SOURCE $(WARN) -iquote src -isystem vendor/jsmn -isystem vendor/bearssl/inc
+PATHS = -ffile-prefix-map=$(CURDIR)/=
+SMALL = $(CFLAGS) $(TARGET_CFLAGS) -fPIE -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -fno-unwind-tables
+MUSL_ONLY = -nostdinc -isystem $(CURDIR)/$B/musl/include -isystem $(shell $1 -print-file-name=include)
+PRODUCT = $(SMALL) -fstack-protector-strong -Wframe-larger-than=16384 $(OURS) $(PATHS) $(call MUSL_ONLY,$1)
+SANITIZE := -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all
+LINK = -nostdlib -static-pie -Wl,--no-dynamic-linker -Wl,--gc-sections -Wl,--build-id=none \
+	-Wl,-z,relro,-z,now,-z,noexecstack,-z,noseparate-code
+ifeq ($(TARGET),x86_64)
+LINK += -Wl,-z,pack-relative-relocs	# 8 KB less; binutils has it for x86_64 alone
+endif
+LIBGCC = $(shell $(CC) -print-libgcc-file-name)
+
+# how src/ is compiled: for the product, with warnings as errors by either compiler, for unit tests, for fuzzers
+COMPILE.obj = $(CC) $(call PRODUCT,$(CC))
+COMPILE.check-gcc = $(CC) -Werror $(call PRODUCT,$(CC))
+COMPILE.check-clang = clang -Werror $(call PRODUCT,clang)
+COMPILE.unit = $(HOST_CC) $(OURS) $(SANITIZE) -fsanitize=address,undefined
+COMPILE.fuzz = $(FUZZ_CC) $(OURS) $(SANITIZE) -fsanitize=address,undefined,fuzzer-no-link
+
+.PHONY: all run help vendor need-build test check unit fuzz-programs fuzz build-tests e2e size fmt docs dist install clean distclean FORCE
+.DELETE_ON_ERROR:
+all: $(BIN)
+
+help:
+	@sed -n 's/^\([a-z0-9-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
+
+# ---- third-party sources and the libraries made of them
+
+vendor: ## fetch the third-party sources named in vendor/manifest
+	$Qscripts/need vendor
+	$Qvendor/fetch
+# a stamp apart from the trees' own: a look at them that changes nothing makes nothing out of date
+vendor/.fetched: vendor/manifest vendor/fetch $(if $(filter-out $(wildcard $(VENDORED)),$(VENDORED)),FORCE) | need-build
+	$Qvendor/fetch && touch $@
+$(VENDORED): vendor/.fetched
+	@:
+need-build:
+	@CC='$(CC)' scripts/need build
+
+# a file that changes when what is written into it does: for rules that depend on settings
+define settings
+$1: FORCE
+	@mkdir -p $$(@D); printf '%s\n' '$$($2)' | cmp -s - $$@ || printf '%s\n' '$$($2)' > $$@
+endef
+LIB_SETTINGS = $(CC) $(SMALL)
+$(eval $(call settings,$B/.settings,LIB_SETTINGS))
+$B/.settings: | need-build
+
+MUSL := $B/musl/lib/libc.a
+$(MUSL): vendor/musl/.tree scripts/build-musl $B/.settings
+	$(call say,MUSL,$B/musl)
+	$Qrm -rf $B/musl && CC='$(CC)' AR='$(AR)' RANLIB='$(RANLIB)' CFLAGS='$(SMALL) $(PATHS)' scripts/build-musl vendor/musl $B/musl
+$B/libbearssl.a: vendor/bearssl/.tree scripts/build-bearssl $(MUSL)
+	$(call say,BEARSSL,$@)
+	$QCC='$(CC)' AR='$(AR)' CFLAGS='$(SMALL) -fstack-protector-strong $(PATHS) $(call MUSL_ONLY,$(CC))' \
+		scripts/build-bearssl vendor/bearssl $B/libbearssl
+
+# ---- our sources, and the binary
+
+define compiled
+$(call settings,$2/.settings,COMPILE.$1)
+$2/%.o: src/%.c $2/.settings | $3
+	$$(call say,CC,$$@)
+	$$Qmkdir -p $$(@D) && $$(COMPILE.$1) -MMD -MP -c -o $$@ $$<
+$2/.settings: | need-build
+endef
+$(eval $(call compiled,obj,$B/obj,$(MUSL) $(VENDORED)))
+$(eval $(call compiled,check-gcc,$B/check-gcc,$(MUSL) $(VENDORED)))
+$(eval $(call compiled,check-clang,$B/check-clang,$(MUSL) $(VENDORED)))
+$(eval $(call compiled,unit,build/unit/src,$(VENDORED)))
+$(eval $(call compiled,fuzz,build/fuzz/src,$(VENDORED)))
+-include $(wildcard build/*/*.d build/*/*/*.d build/*/*/*/*.d)
+
+$B/sandstorm-mcp.unstripped: $(call objects,$B/obj) $B/libbearssl.a $(MUSL) scripts/check-static
+	$(call say,LINK,$@)
+	$Q$(CC) $(SMALL) $(LINK) -Wl,-Map=$B/link.map -o $@ $B/musl/lib/rcrt1.o $B/musl/lib/crti.o $(call objects,$B/obj) \
+		$B/libbearssl.a $(MUSL) $(LIBGCC) $(MUSL) $B/musl/lib/crtn.o
+	$Qscripts/check-static $@
+$(BIN): $B/sandstorm-mcp.unstripped
+	$(call say,STRIP,$@)
+	$Qmkdir -p $(@D) && $(STRIP) -s -R .comment -o $@.new $< && mv $@.new $@
+
+# ---- tests
+
+test: ## all but fuzzing, from a bare Debian: installs what the tests need first
+	@scripts/need test
+	@$(MAKE) all
+	@$(MAKE) check
+	@$(MAKE) unit
+	@$(MAKE) build-tests
+	@$(MAKE) e2e
+
+CHECKS := $(call objects,$B/check-gcc) $(if $(shell command -v clang),$(if $(filter $(HOST),$(TARGET)),$(call objects,$B/check-clang)))
+check: $(CHECKS) ## layer order, warnings as errors (gcc, clang), clang-format, cppcheck
+	@scripts/layers src
+	@scripts/lint src
+
+# programs of tests/$1, linked with all of src/ but main, and with what compiles src/ for them
+define programs
+build/$1/libsrc.a: $$(filter-out %/src/main.o,$$(call objects,build/$1/src))
+	$$Qrm -f $$@ && ar qcs $$@ $$^
+build/$1/$2_%: tests/$1/$2_%.c build/$1/libsrc.a $B/libbearssl.a $$(wildcard tests/$1/*.h)
+	$$(call say,LINK,$$@)
+	$$Q$$(COMPILE.$1) $3 -Itests/$1 -o $$@ $$< build/$1/libsrc.a $B/libbearssl.a $4
+endef
+$(eval $(call programs,unit,test,,-lcmocka))
+$(eval $(call programs,fuzz,fuzz,-fsanitize=fuzzer))
+
+unit: $(UNITS:tests/%.c=build/%) ## unit tests, on the host's libc with ASan and UBSan
+	@scripts/run-unit $^
+fuzz-programs: $(FUZZERS:tests/%.c=build/%)
+fuzz: ## every fuzz harness for FUZZ_SECONDS, default 20
+	@scripts/need fuzz
+	@$(MAKE) fuzz-programs
+	@scripts/run-fuzz $(FUZZ_SECONDS) $(FUZZERS:tests/%.c=build/%)
+
+build/venv/.ready: tests/requirements.txt
+	$(call say,VENV,build/venv)
+	$Qrm -rf build/venv && $(PYTHON) -m venv build/venv && build/venv/bin/pip install -q --disable-pip-version-check -r $< && touch $@
+PYTEST = TARGET=$(TARGET) SANDSTORM_BIN=$(CURDIR)/$(BIN) build/venv/bin/pytest --rootdir=. -o cache_dir=build/pytest -q $(PYTEST_ARGS)
+build-tests: $(BIN) build/venv/.ready ## tests of vendoring, the binary, reproducibility, the tarball, the generated docs
+	$Q$(PYTEST) tests/build
+e2e: $(BIN) build/venv/.ready ## tests that talk to the real binary
+	$Q$(PYTEST) tests/e2e
+
+# ---- the rest
+
+size: $(BIN) ## text, data and bss of each room and library as linked
+	@scripts/size $B/link.map $(BIN) $(SIZE_LIMIT)
+fmt: ## format our C sources
+	clang-format -i $(wildcard src/*.[ch] src/*/*.[ch] tests/unit/*.[ch] tests/fuzz/*.[ch])
+docs: $(BIN) ## write the generated tables of README.md anew
+	@scripts/tool-docs --write $(BIN) README.md
+dist: $(VENDORED) ## source tarball with the third-party sources: builds offline, the same bytes each time
+	@scripts/need dist
+	@scripts/dist out
+run: $(BIN) ## serve .run/workspace over HTTP with a token made on first use
+	@exec scripts/run $(CURDIR)/$(BIN)
+
+install: $(BIN) ## into DESTDIR PREFIX/bin
+	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/sandstorm-mcp
+clean: ## remove what was built, keep libraries and fetched sources
+	rm -rf out build/unit build/fuzz $(wildcard build/*/obj build/*/check-* build/*/sandstorm-mcp.unstripped build/*/link.map)
+distclean: ## remove all that is not in the repository
+	rm -rf out build vendor/bearssl vendor/musl vendor/jsmn vendor/dl vendor/.fetched

@@ -1,0 +1,46 @@
+#include "base/random.h"
+
+#include <stdint.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+/*
+ * Bytes that do not repeat within a machine: time, pid and a counter, stirred until each bit
+ * depends on all.
+ */
+static uint64_t unlikely(void)
+{
+	static uint64_t count;
+	struct timespec now;
+	uint64_t x;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	x = (uint64_t)now.tv_sec * 1000000007 ^ (uint64_t)now.tv_nsec << 20;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	x ^= (uint64_t)now.tv_nsec << 34 ^ (uint64_t)getpid() << 44;
+	x += ++count * UINT64_C(0x9e3779b97f4a7c15);
+	x = (x ^ x >> 32) * UINT64_C(0xd6e8feb86659fd93);
+	x = (x ^ x >> 32) * UINT64_C(0xd6e8feb86659fd93);
+	return x ^ x >> 32;
+}
+
+void random_name(unsigned char *out, size_t n)
+{
+	size_t done = 0;
+	uint64_t x = 0;
+	ssize_t r;
+
+	while (done < n) {
+		r = getrandom(out + done, n - done, GRND_NONBLOCK);
+		if (r <= 0)
+			break;
+		done += (size_t)r;
+	}
+	for (; done < n; done++) {
+		if (x == 0)
+			x = unlikely();
+		out[done] = (unsigned char)x;
+		x >>= 8;
+	}
+}

@@ -1,0 +1,123 @@
+#include "front/gate.h"
+
+#include "base/log.h"
+#include "bounds.h"
+#include "front/auth.h"
+#include "front/origin.h"
+#include "json/json_write.h"
+
+enum { FIELDS_MAX = 2 * KIB };
+
+void gate_fields(const struct http_head *h, struct buf *b)
+{
+	if (h && origin_ok(h))
+		origin_put_cors(h, b);
+}
+
+static void log_refusal(const struct http_request *r, int status, const char *text)
+{
+	const struct log_field fields[] = {
+		{ "status", .number = status },
+		{ "path", .text = slice_head(r->head->path, NAME_SHOWN_MAX) },
+		{ "why", .text = slice_of(text) },
+		{ 0 },
+	};
+
+	log_event(LOG_WARN, "refused", fields);
+}
+
+void gate_refuse(struct http_request *r, int status, struct slice more, const char *text)
+{
+	char fields_mem[FIELDS_MAX], body_mem[512];
+	struct buf fields, body;
+	struct jw w;
+
+	buf_over(&fields, fields_mem, sizeof(fields_mem));
+	gate_fields(r->head, &fields);
+	buf_slice(&fields, more);
+	buf_over(&body, body_mem, sizeof(body_mem));
+	jw_init(&w, &body);
+	jw_object(&w, NULL);
+	jw_str(&w, "error", slice_of(text));
+	jw_close(&w);
+	log_refusal(r, status, text);
+	http_answer(r->conn, status, "application/json", buf_all(&fields), buf_all(&body));
+}
+
+bool gate_has_token(const struct http_request *r)
+{
+	return auth_bearer_ok(r->head->field[FIELD_AUTHORIZATION]);
+}
+
+static bool answer_preflight(struct http_request *r)
+{
+	char mem[FIELDS_MAX];
+	struct buf fields;
+
+	buf_over(&fields, mem, sizeof(mem));
+	origin_put_cors(r->head, &fields);
+	origin_put_preflight(r->head, &fields);
+	http_answer(r->conn, 204, NULL, buf_all(&fields), (struct slice){ 0 });
+	return false;
+}
+
+static bool refuse_wait(struct http_request *r, int seconds, const char *text)
+{
+	char mem[64];
+	struct buf more;
+
+	buf_over(&more, mem, sizeof(mem));
+	buf_printf(&more, "Retry-After: %d\r\n", seconds);
+	gate_refuse(r, 429, buf_all(&more), text);
+	return false;
+}
+
+/* Says where a client finds out how to get a token (RFC 9728 section 5.1). */
+static bool refuse_credential(struct http_request *r)
+{
+	char mem[1 * KIB];
+	struct buf more;
+
+	buf_over(&more, mem, sizeof(mem));
+	buf_puts(&more, "WWW-Authenticate: Bearer resource_metadata=\"");
+	origin_put_url(r->head, http_peer(r->conn), &more);
+	buf_puts(&more, "/.well-known/oauth-protected-resource/mcp\"\r\n");
+	gate_refuse(r, 401, buf_all(&more), "Unauthorized");
+	return false;
+}
+
+static bool check_credential(struct http_request *r, const unsigned char client[16])
+{
+	int wait;
+
+	if (gate_has_token(r))
+		return true;
+	if (!http_has(r->head, FIELD_AUTHORIZATION))	/* a client that asks how to sign in */
+		return refuse_credential(r);
+	wait = rate_failure(client);
+	if (wait)
+		return refuse_wait(r, wait, "Too many wrong credentials");
+	return refuse_credential(r);
+}
+
+bool gate_mcp(struct http_request *r)
+{
+	unsigned char client[16];
+	int wait;
+
+	if (!origin_host_ok(r->head)) {
+		gate_refuse(r, 403, (struct slice){ 0 }, "Host not allowed, see SANDSTORM_ALLOWED_HOSTS");
+		return false;
+	}
+	if (!origin_ok(r->head)) {
+		gate_refuse(r, 403, (struct slice){ 0 }, "Origin not allowed, see SANDSTORM_ALLOWED_ORIGINS");
+		return false;
+	}
+	if (r->head->method == HTTP_OPTIONS && http_has(r->head, FIELD_REQUEST_METHOD))
+		return answer_preflight(r);
+	origin_client(r->head, http_peer(r->conn), client);
+	if (!check_credential(r, client))
+		return false;
+	wait = rate_request(client);
+	return !wait || refuse_wait(r, wait, "Rate limit exceeded, see SANDSTORM_RATE_LIMIT");
+}

@@ -1,0 +1,19 @@
+/*
+ * What every request to /mcp must pass before its body is waited for: host, origin, credential, rate.
+ */
+#ifndef FRONT_GATE_H
+#define FRONT_GATE_H
+
+#include "http/server.h"
+
+/* The gate of /mcp. Preflights are answered here, without a credential. False: answered. */
+bool gate_mcp(struct http_request *r);
+/* Is the MCP token there and right? For /health, which tells more then. */
+bool gate_has_token(const struct http_request *r);
+
+/* CORS fields for any answer; the server's `fields`. */
+void gate_fields(const struct http_head *h, struct buf *b);
+/* An answer outside of JSON-RPC: {"error":"text"} with the CORS fields and more ("Name: value\r\n"...). */
+void gate_refuse(struct http_request *r, int status, struct slice more, const char *text);
+
+#endif

@@ -1,0 +1,230 @@
+/* The probe of /health, for containers: one request with a blocking socket. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/str.h"
+#include "bounds.h"
+#include "config.h"
+#include "front/authority.h"
+#include "front/cidr.h"
+#include "front/health.h"
+#include "http/head.h"
+#include "json/json.h"
+#include "version.h"
+
+enum {
+	ANSWER_MAX = 16 * KIB,
+	TOKENS_MEM = 16 * KIB,
+	ADDRESSES_MAX = 2,
+};
+
+struct probe {
+	const char *url;
+	struct slice name, path; /* "host[:port]" as given; path with its slash */
+	unsigned char address[ADDRESSES_MAX][16];
+	int addresses, port;
+	int64_t give_up; /* in clock_ms */
+	struct buf answer;
+};
+
+static char answer_mem[ANSWER_MAX], tokens_mem[TOKENS_MEM];
+
+/* --- the URL --- */
+
+/* Numbers only: who probes knows the machine, and resolving names would bring in much. */
+static bool addresses_of(struct probe *p, struct slice host)
+{
+	p->addresses = 1;
+	if (address_parse(host, p->address[0]))
+		return true;
+	p->addresses = 2;
+	return http_same(host, "localhost") && address_parse(LIT("127.0.0.1"), p->address[0]) &&
+	       address_parse(LIT("::1"), p->address[1]);
+}
+
+static int url_parse(struct probe *p)
+{
+	struct slice url = slice_of(p->url), rest;
+	struct authority a;
+
+	if (!authority_parse_url(url, &a, &p->path))
+		return complain(
+			2, "health: %s is no URL such as http://127.0.0.1:8080/health", p->url);
+	if (http_same(a.scheme, "https"))
+		return complain(2, "health: https cannot be probed by this build, which has no TLS "
+				   "yet; use http");
+	if (!addresses_of(p, a.host))
+		return complain(2, "health: %.*s is a name; use a numeric address, or localhost",
+			SLICE(a.host));
+	rest = slice_head(url, url.n - p->path.n);
+	p->name = slice_from(rest, a.scheme.n + sizeof("://") - 1);
+	p->port = a.port;
+	if (p->path.n <= 1)
+		p->path = LIT("/health");
+	return 0;
+}
+
+/* --- the exchange --- */
+
+/* What blocks next ends at the deadline. 0, or -ETIMEDOUT when it has passed. */
+static int limit(const struct probe *p, int fd)
+{
+	int64_t left = p->give_up - clock_ms();
+	struct timeval t = { .tv_sec = left / 1000, .tv_usec = left % 1000 * 1000 };
+
+	if (left <= 0)
+		return -ETIMEDOUT;
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &t, sizeof(t));
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &t, sizeof(t));
+	return 0;
+}
+
+/* A limited call that gave up waiting says one of these. */
+static int failure(void)
+{
+	return errno == EAGAIN || errno == EINPROGRESS ? -ETIMEDOUT : -errno;
+}
+
+union address {
+	struct sockaddr any;
+	struct sockaddr_in v4;
+	struct sockaddr_in6 v6;
+};
+
+static socklen_t address_make(union address *a, const unsigned char addr[16], int port)
+{
+	static const unsigned char mapped[12] = { [10] = 0xff, [11] = 0xff };
+
+	memset(a, 0, sizeof(*a));
+	if (memcmp(addr, mapped, sizeof(mapped)) == 0) {
+		a->v4.sin_family = AF_INET;
+		a->v4.sin_port = htons((uint16_t)port);
+		memcpy(&a->v4.sin_addr, addr + 12, 4);
+		return sizeof(a->v4);
+	}
+	a->v6.sin6_family = AF_INET6;
+	a->v6.sin6_port = htons((uint16_t)port);
+	memcpy(&a->v6.sin6_addr, addr, 16);
+	return sizeof(a->v6);
+}
+
+/* HTTP/1.0, so that the answer is never chunked and ends with the connection. */
+static int request_send(const struct probe *p, int fd)
+{
+	char mem[PUBLIC_URL_MAX + 200];
+	struct slice s;
+	struct buf b;
+	ssize_t n;
+
+	buf_over(&b, mem, sizeof(mem));
+	buf_printf(&b, "GET %.*s HTTP/1.0\r\nHost: %.*s\r\nUser-Agent: sandstorm-mcp/%s\r\n\r\n",
+		SLICE(p->path), SLICE(p->name), SERVER_VERSION);
+	if (b.failed)
+		return -ENAMETOOLONG;
+	for (s = buf_all(&b); s.n > 0; s = slice_from(s, (size_t)n)) {
+		n = send(fd, s.p, s.n, MSG_NOSIGNAL);
+		if (n < 0)
+			return failure();
+	}
+	return 0;
+}
+
+static int answer_read(struct probe *p, int fd)
+{
+	struct buf *b = &p->answer;
+	ssize_t n = 1;
+	int r = 0;
+
+	for (b->len = 0; n > 0 && b->len < b->max; b->len += (size_t)n) {
+		r = limit(p, fd);
+		if (r < 0)
+			return r;
+		n = recv(fd, b->p + b->len, b->max - b->len, 0);
+		if (n < 0)
+			return failure();
+	}
+	return 0;
+}
+
+/* 0 or -errno. */
+static int exchange(struct probe *p, const unsigned char addr[16])
+{
+	union address a;
+	socklen_t len = address_make(&a, addr, p->port);
+	int r, fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	if (fd < 0)
+		return -errno;
+	r = limit(p, fd);
+	if (r == 0 && connect(fd, &a.any, len) < 0)
+		r = failure();
+	if (r == 0)
+		r = request_send(p, fd);
+	if (r == 0)
+		r = answer_read(p, fd);
+	close(fd);
+	return r;
+}
+
+/* --- the answer --- */
+
+/* The three digits behind "HTTP/1.x ", and *body becomes what follows the head; 0: no HTTP. */
+static int answer_status(struct slice answer, struct slice *body)
+{
+	static const char begin[] = "HTTP/1.x ";
+	struct slice digits = { answer.p + sizeof(begin) - 1, 3 };
+	size_t scanned = 0, head = http_head_end(answer, &scanned);
+	int64_t status;
+
+	if (!head || !str_starts(answer, "HTTP/1.") || head < sizeof(begin) - 1 + 3)
+		return 0;
+	if (str_int(digits, &status) < 0 || status < 100)
+		return 0;
+	*body = slice_from(answer, head);
+	return (int)status;
+}
+
+static bool says_ok(const struct probe *p, struct slice body)
+{
+	struct json d;
+	struct buf mem;
+
+	buf_over(&mem, tokens_mem, sizeof(tokens_mem));
+	return json_parse(&d, p->answer.p + (body.p - p->answer.p), body.n, &mem) == 0 &&
+	       json_type(&d, json_get(&d, 0, "ok")) == JSON_TRUE;
+}
+
+static int judge(const struct probe *p)
+{
+	struct slice body;
+	int status = answer_status(buf_all(&p->answer), &body);
+
+	if (status == 0)
+		return complain(1, "health: %s does not answer with HTTP", p->url);
+	if (status != 200)
+		return complain(1, "health: %s answers with status %d", p->url, status);
+	if (!says_ok(p, body))
+		return complain(1, "health: %s does not say that all is well", p->url);
+	return 0;
+}
+
+int health_probe(const char *url)
+{
+	struct probe p = { .url = url, .give_up = clock_ms() + PROBE_MS };
+	int r = url_parse(&p);
+
+	if (r)
+		return r;
+	buf_over(&p.answer, answer_mem, sizeof(answer_mem));
+	r = exchange(&p, p.address[0]);
+	if (r < 0 && p.addresses > 1 && exchange(&p, p.address[1]) == 0)
+		r = 0;
+	if (r < 0)
+		return complain(1, "health: %s cannot be reached: %s", url, strerror(-r));
+	return judge(&p);
+}

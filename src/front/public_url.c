@@ -1,0 +1,101 @@
+#include "front/public_url.h"
+
+#include <errno.h>
+
+#include "base/str.h"
+#include "bounds.h"
+#include "front/cidr.h"
+#include "front/proxies.h"
+
+static char url[PUBLIC_URL_MAX + sizeof("https://")]; /* empty: by request */
+static size_t url_n;
+static struct authority url_origin;
+static char own[AUTHORITY_MAX]; /* host and port we listen on */
+static size_t own_n;
+
+/* --- configured --- */
+
+static bool url_take(const char *scheme, const char *text)
+{
+	struct slice path, s;
+	struct buf b;
+
+	buf_over(&b, url, sizeof(url));
+	buf_puts(&b, scheme);
+	buf_slice(&b, str_trim(slice_of(text)));
+	s = buf_all(&b);
+	if (b.failed || s.n > PUBLIC_URL_MAX || !authority_parse_url(s, &url_origin, &path))
+		return false;
+	while (s.p[s.n - 1] == '/')
+		s.n--;
+	url_n = s.n;
+	return true;
+}
+
+/* A server on all addresses is found on this machine's own. */
+static void own_take(const char *host, unsigned port)
+{
+	struct slice h = slice_of(host ? host : "127.0.0.1");
+	bool bracket = str_has(h, ':') && h.p[0] != '[';
+	struct buf b;
+
+	if (slice_is(h, "0.0.0.0") || slice_is(h, "::") || slice_is(h, "[::]"))
+		h = LIT("localhost");
+	bracket = bracket && !slice_is(h, "localhost");
+	buf_over(&b, own, sizeof(own));
+	buf_puts(&b, bracket ? "[" : "");
+	buf_slice(&b, h);
+	buf_puts(&b, bracket ? "]" : "");
+	if (port)
+		buf_printf(&b, ":%u", port);
+	own_n = b.len;
+}
+
+int public_url_setup(const struct origin_config *c, struct slice *bad)
+{
+	const char *text = c->public_url ? c->public_url : c->domain;
+
+	url_n = 0;
+	own_take(c->listen_host, c->listen_port);
+	if (!text || url_take(c->public_url ? "" : "https://", text))
+		return 0;
+	*bad = slice_of(text);
+	return -EINVAL;
+}
+
+const struct authority *public_url_origin(void)
+{
+	return url_n ? &url_origin : NULL;
+}
+
+/* --- by request --- */
+
+/* The proxy nearest to the client comes first in a list. */
+static struct slice first_of(struct slice list)
+{
+	return str_trim(str_split(&list, ','));
+}
+
+static struct slice request_host(const struct http_head *h, bool forwarded)
+{
+	struct slice host = first_of(h->field[FIELD_FORWARDED_HOST]);
+	struct authority a;
+
+	if (forwarded && authority_parse(host, &a))
+		return host;
+	host = h->field[FIELD_HOST];
+	return authority_parse(host, &a) ? host : (struct slice){ own, own_n };
+}
+
+void origin_put_url(const struct http_head *h, const unsigned char peer[16], struct buf *b)
+{
+	bool forwarded = proxies_trust(peer);
+	bool https = forwarded && http_same(first_of(h->field[FIELD_FORWARDED_PROTO]), "https");
+
+	if (url_n) {
+		buf_put(b, url, url_n);
+		return;
+	}
+	buf_puts(b, https ? "https://" : "http://");
+	buf_slice(b, request_host(h, forwarded));
+}

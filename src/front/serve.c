@@ -1,0 +1,102 @@
+#include "front/serve.h"
+
+#include <errno.h>
+
+#include "base/log.h"
+#include "bounds.h"
+#include "front/auth.h"
+#include "front/gate.h"
+#include "front/http_mcp.h"
+#include "mcp/job.h"
+
+enum { STOP_TICK_MS = 20 };
+
+static bool health_detail;
+
+/* --- routes --- */
+
+static void serve_health(struct http_request *r)
+{
+	char mem[2 * KIB], fields_mem[1 * KIB];
+	struct buf body, fields;
+	struct jw w;
+
+	buf_over(&body, mem, sizeof(mem));
+	jw_init(&w, &body);
+	health_put(&w, health_detail || gate_has_token(r));
+	buf_over(&fields, fields_mem, sizeof(fields_mem));
+	buf_puts(&fields, "Cache-Control: no-store\r\n");
+	gate_fields(r->head, &fields);
+	http_answer(r->conn, 200, "application/json", buf_all(&fields), buf_all(&body));
+}
+
+enum {
+	GET = 1 << HTTP_GET,
+	EVERY = GET | 1 << HTTP_HEAD | 1 << HTTP_POST | 1 << HTTP_DELETE | 1 << HTTP_OPTIONS | 1 << HTTP_OTHER,
+};
+
+static const struct http_route routes[] = {
+	{ "/mcp", EVERY, gate_mcp, http_mcp_serve },
+	{ "/health", GET, NULL, serve_health },
+	{ 0 },
+};
+
+/* --- start --- */
+
+static void log_serving(const struct serve_config *c)
+{
+	char mem[300];
+	struct buf url;
+	struct log_field fields[] = { { "url" }, { 0 } };
+	bool bracket = strchr(c->host, ':') && c->host[0] != '[';
+
+	buf_over(&url, mem, sizeof(mem));
+	buf_printf(&url, "http://%s%s%s:%u/mcp", bracket ? "[" : "", c->host, bracket ? "]" : "", c->port);
+	fields[0].text = buf_all(&url);
+	log_event(LOG_INFO, "serving", fields);
+}
+
+int serve_start(const struct serve_config *c)
+{
+	static struct http_server server = { .routes = routes, .fields = gate_fields };
+	int r;
+
+	health_detail = c->health_detail;
+	health_setup(&c->health);
+	rate_setup(c->rate_limit);
+	server.max_conns = c->max_conns;
+	r = http_init(&server);
+	if (r == 0)
+		r = http_listen(c->host, c->port);
+	if (r == 0)
+		log_serving(c);
+	return r;
+}
+
+/* --- stop --- */
+
+static struct timer grace, tick;
+
+static void grace_over(struct timer *t)
+{
+	(void)t;
+	job_stop_all();
+}
+
+/* A job lives until its answer is out. */
+static void look_for_end(struct timer *t)
+{
+	if (job_count() == 0)
+		loop_stop(0);
+	else
+		timer_set(t, STOP_TICK_MS);
+}
+
+void serve_stop(int64_t grace_ms)
+{
+	http_stop();
+	grace.fire = grace_over;
+	tick.fire = look_for_end;
+	timer_set(&grace, grace_ms);
+	timer_set(&tick, 0);
+}

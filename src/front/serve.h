@@ -1,0 +1,26 @@
+/*
+ * The HTTP transport: routes, start, stop.
+ */
+#ifndef FRONT_SERVE_H
+#define FRONT_SERVE_H
+
+#include <stdint.h>
+
+#include "front/health.h"
+#include "front/origin.h"
+
+struct serve_config {
+	const char *host;
+	unsigned port, max_conns;
+	int64_t rate_limit;
+	bool health_detail;
+	struct origin_config origin;
+	struct health_config health;
+};
+
+/* Listens; the loop then serves. The token is set by auth_set_token. 0 or -errno (-EADDRINUSE, -EINVAL: bad host). */
+int serve_start(const struct serve_config *c) __attribute__((warn_unused_result));
+/* Accepts no more, gives what runs grace_ms to end, then ends it with an error answer, then ends the loop with 0. */
+void serve_stop(int64_t grace_ms);
+
+#endif

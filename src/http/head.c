@@ -1,0 +1,357 @@
+#include "http/head.h"
+
+#include "base/str.h"
+#include "bounds.h"
+
+/* --- where the head ends --- */
+
+size_t http_head_end(struct slice in, size_t *scanned)
+{
+	size_t at = *scanned;
+	const char *lf;
+
+	while (at < in.n && (lf = memchr(in.p + at, '\n', in.n - at))) {
+		size_t next = (size_t)(lf - in.p) + 1;
+
+		if (next < in.n && in.p[next] == '\n')
+			return next + 1;
+		if (next + 1 < in.n && in.p[next] == '\r' && in.p[next + 1] == '\n')
+			return next + 2;
+		if (next + 1 >= in.n) {		/* the decisive byte is still to come */
+			*scanned = next - 1;
+			return 0;
+		}
+		at = next;
+	}
+	*scanned = in.n;
+	return 0;
+}
+
+/* --- characters --- */
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+bool http_same(struct slice a, const char *b)
+{
+	size_t i = 0;
+
+	while (i < a.n && b[i] && lower(a.p[i]) == lower(b[i]))
+		i++;
+	return i == a.n && !b[i];
+}
+
+/* RFC 9110 section 5.6.2 */
+static bool is_token(struct slice s)
+{
+	static const char marks[] = "!#$%&'*+-.^_`|~";
+
+	for (size_t i = 0; i < s.n; i++) {
+		char c = lower(s.p[i]);
+
+		if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && !memchr(marks, c, sizeof(marks) - 1))
+			return false;
+	}
+	return s.n > 0;
+}
+
+/* Anything but controls; a tab is allowed. RFC 9110 section 5.5. */
+static bool is_value(struct slice s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (((unsigned char)s.p[i] < ' ' && s.p[i] != '\t') || s.p[i] == 0x7f)
+			return false;
+	return true;
+}
+
+/* The next line without its CR LF (or LF). */
+static struct slice line_take(struct slice *rest)
+{
+	struct slice line = str_split(rest, '\n');
+
+	if (line.n && line.p[line.n - 1] == '\r')
+		line.n--;
+	return line;
+}
+
+/* --- request line --- */
+
+static enum http_method method_of(struct slice s)
+{
+	static const char *const names[] = { "GET", "HEAD", "POST", "DELETE", "OPTIONS" };
+	int i = 0;
+
+	while (i < HTTP_OTHER && !slice_is(s, names[i]))
+		i++;
+	return (enum http_method)i;
+}
+
+/* 0, or the status for a version that is not 1.x. */
+static int version_take(struct http_head *h, struct slice s)
+{
+	if (s.n != 8 || memcmp(s.p, "HTTP/", 5) != 0 || s.p[6] != '.')
+		return 400;
+	if (s.p[5] < '0' || s.p[5] > '9' || s.p[7] < '0' || s.p[7] > '9')
+		return 400;
+	h->minor = s.p[7] - '0';
+	return s.p[5] == '1' ? 0 : 505;
+}
+
+/* A proxy may send the absolute form (RFC 9112 section 3.2.2): scheme and authority are cut off. */
+static struct slice target_path(struct slice s)
+{
+	const char *slash;
+
+	if (s.n && s.p[0] == '/')
+		return s;
+	if (slice_is(s, "*"))
+		return s;
+	if (!http_same(slice_head(s, 7), "http://") && !http_same(slice_head(s, 8), "https://"))
+		return (struct slice){ s.p, 0 };
+	s = slice_from(s, s.p[4] == ':' ? 7 : 8);
+	slash = memchr(s.p, '/', s.n);
+	return slash ? slice_from(s, (size_t)(slash - s.p)) : (struct slice){ s.p - 1, 1 };	/* the one before the host */
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c = lower(c);
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* The byte that stands at s, a percent escape decoded, and in *used its length; -1 for a broken escape. */
+static int path_byte(struct slice s, size_t *used)
+{
+	int hi, lo;
+
+	*used = 1;
+	if (s.p[0] != '%')
+		return (unsigned char)s.p[0];
+	*used = 3;
+	hi = s.n > 2 ? hex_digit(s.p[1]) : -1;
+	lo = hi >= 0 ? hex_digit(s.p[2]) : -1;
+	return lo < 0 ? -1 : hi << 4 | lo;
+}
+
+bool http_path_is(struct slice path, const char *want)
+{
+	size_t used;
+
+	for (; path.n && *want; want++) {
+		if (path_byte(path, &used) != (unsigned char)*want)
+			return false;
+		path = slice_from(path, used);
+	}
+	return !*want && (!path.n || slice_is(path, "/"));
+}
+
+/* What a target may hold: no blanks, controls or bytes above ASCII. */
+static bool is_target(struct slice s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (s.p[i] <= ' ' || s.p[i] >= 0x7f)
+			return false;
+	return s.n > 0;
+}
+
+static int request_line(struct http_head *h, struct slice line)
+{
+	struct slice method = str_split(&line, ' '), target = str_split(&line, ' ');
+	int status = version_take(h, line);
+
+	if (!is_token(method) || !is_target(target) || status == 400)
+		return 400;
+	if (status)
+		return status;
+	h->method = method_of(method);
+	h->query = target_path(target);
+	h->path = str_split(&h->query, '?');
+	return h->path.n ? 0 : 400;
+}
+
+/* --- fields --- */
+
+/* Names with what they are for; a field that may stand only once is refused the second time. */
+enum { KEEP, LENGTH, CODING, CONNECTION, EXPECT, ACCEPT };
+
+static const struct field {
+	const char *name;
+	unsigned char n;
+	unsigned char use;
+	unsigned char at;
+	bool once;
+} fields[] = {
+#define FIELD(name, use, at, once) { name, sizeof(name) - 1, use, at, once }
+	// clang-format off
+	FIELD("Host", KEEP, FIELD_HOST, true),
+	FIELD("Content-Length", LENGTH, 0, true),
+	FIELD("Content-Type", KEEP, FIELD_CONTENT_TYPE, true),
+	FIELD("Accept", ACCEPT, 0, false),
+	FIELD("Authorization", KEEP, FIELD_AUTHORIZATION, true),
+	FIELD("Origin", KEEP, FIELD_ORIGIN, true),
+	FIELD("Connection", CONNECTION, 0, false),
+	FIELD("Transfer-Encoding", CODING, 0, true),
+	FIELD("Expect", EXPECT, 0, false),
+	FIELD("MCP-Protocol-Version", KEEP, FIELD_MCP_VERSION, true),
+	FIELD("Mcp-Method", KEEP, FIELD_MCP_METHOD, true),
+	FIELD("Mcp-Name", KEEP, FIELD_MCP_NAME, true),
+	FIELD("X-Forwarded-For", KEEP, FIELD_FORWARDED_FOR, false),
+	FIELD("X-Forwarded-Proto", KEEP, FIELD_FORWARDED_PROTO, false),
+	FIELD("X-Forwarded-Host", KEEP, FIELD_FORWARDED_HOST, false),
+	FIELD("Access-Control-Request-Method", KEEP, FIELD_REQUEST_METHOD, true),
+	FIELD("Access-Control-Request-Headers", KEEP, FIELD_REQUEST_HEADERS, false),
+	// clang-format on
+#undef FIELD
+};
+
+enum { FIELD_ROWS = sizeof(fields) / sizeof(*fields) };
+
+static int field_row(struct slice name)
+{
+	int i = 0;
+
+	while (i < FIELD_ROWS && (fields[i].n != name.n || !http_same(name, fields[i].name)))
+		i++;
+	return i;
+}
+
+static int length_take(struct http_head *h, struct slice v)
+{
+	for (size_t i = 0; i < v.n; i++)
+		if (v.p[i] < '0' || v.p[i] > '9')
+			return 400;
+	return str_int(v, &h->length) < 0 ? 400 : 0;
+}
+
+static int coding_take(struct http_head *h, struct slice v)
+{
+	h->chunked = http_same(v, "chunked");
+	return h->chunked ? 0 : 501;
+}
+
+static void connection_take(struct http_head *h, struct slice list)
+{
+	while (list.n) {
+		struct slice word = str_trim(str_split(&list, ','));
+
+		if (http_same(word, "close"))
+			h->keep_alive = false;
+		else if (http_same(word, "keep-alive") && h->minor == 0)
+			h->keep_alive = true;
+	}
+}
+
+/* Weights are not weighed: who names a type can read it. */
+static void accept_take(struct http_head *h, struct slice list)
+{
+	while (list.n) {
+		struct slice item = str_split(&list, ','), type = str_trim(str_split(&item, ';'));
+
+		if (http_same(type, "application/json"))
+			h->accept |= ACCEPT_JSON;
+		else if (http_same(type, "text/event-stream"))
+			h->accept |= ACCEPT_SSE;
+		else if (http_same(type, "*/*"))
+			h->accept |= ACCEPT_JSON | ACCEPT_SSE;
+		else if (http_same(type, "application/*"))
+			h->accept |= ACCEPT_JSON;
+		else if (http_same(type, "text/*"))
+			h->accept |= ACCEPT_SSE;
+	}
+}
+
+static int field_use(struct http_head *h, const struct field *f, struct slice v)
+{
+	switch (f->use) {
+	case LENGTH:
+		return length_take(h, v);
+	case CODING:
+		return coding_take(h, v);
+	case CONNECTION:
+		connection_take(h, v);
+		return 0;
+	case ACCEPT:
+		accept_take(h, v);
+		return 0;
+	case EXPECT:
+		h->expect_continue = http_same(v, "100-continue");
+		return h->expect_continue ? 0 : 417;
+	default:
+		if (!h->field[f->at].p)
+			h->field[f->at] = v;
+		return 0;
+	}
+}
+
+static struct slice trimmed(struct slice v)
+{
+	while (v.n && (v.p[0] == ' ' || v.p[0] == '\t'))
+		v = slice_from(v, 1);
+	while (v.n && (v.p[v.n - 1] == ' ' || v.p[v.n - 1] == '\t'))
+		v.n--;
+	return v;
+}
+
+/* *seen: bit i for row i. */
+static int field_line(struct http_head *h, struct slice line, uint32_t *seen)
+{
+	struct slice name = str_split(&line, ':'), value = trimmed(line);
+	int i;
+
+	/* Without a colon str_split takes all; the value then starts where no byte is. */
+	if (!is_token(name) || name.p + name.n == line.p || !is_value(value))
+		return 400;
+	i = field_row(name);
+	if (i == FIELD_ROWS)
+		return 0;
+	if (fields[i].once && (*seen >> i & 1))
+		return 400;
+	*seen |= UINT32_C(1) << i;
+	return field_use(h, &fields[i], value);
+}
+
+static bool row_seen(uint32_t seen, int use, int at)
+{
+	for (int i = 0; i < FIELD_ROWS; i++)
+		if (fields[i].use == use && fields[i].at == at)
+			return seen >> i & 1;
+	return false;
+}
+
+/* What only the whole head can tell. */
+static int head_check(struct http_head *h, uint32_t seen)
+{
+	if (h->chunked && (h->length >= 0 || h->minor == 0))
+		return 400;
+	if (h->minor > 0 && !row_seen(seen, KEEP, FIELD_HOST))
+		return 400;
+	if (!row_seen(seen, ACCEPT, 0))
+		h->accept = ACCEPT_JSON | ACCEPT_SSE;
+	if (h->minor == 0)
+		h->expect_continue = false;
+	return 0;
+}
+
+int http_head_parse(struct http_head *h, struct slice text)
+{
+	struct slice rest = text, line;
+	uint32_t seen = 0;
+	int status, count = 0;
+
+	*h = (struct http_head){ .length = -1 };
+	while (rest.n && (rest.p[0] == '\r' || rest.p[0] == '\n'))	/* RFC 9112 section 2.2 */
+		rest = slice_from(rest, 1);
+	status = request_line(h, line_take(&rest));
+	h->keep_alive = h->minor > 0;
+	while (status == 0 && rest.n) {
+		line = line_take(&rest);
+		if (!line.n)
+			break;
+		status = ++count > HTTP_FIELDS_MAX ? 431 : field_line(h, line, &seen);
+	}
+	return status ? status : head_check(h, seen);
+}

@@ -1,0 +1,284 @@
+/* Answers: building heads, sending what the socket takes, keeping the rest. */
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "http/conn.h"
+
+static const char *reason(int status)
+{
+	switch (status) {
+	case 200: return "OK";
+	case 201: return "Created";
+	case 202: return "Accepted";
+	case 204: return "No Content";
+	case 302: return "Found";
+	case 400: return "Bad Request";
+	case 401: return "Unauthorized";
+	case 403: return "Forbidden";
+	case 404: return "Not Found";
+	case 405: return "Method Not Allowed";
+	case 406: return "Not Acceptable";
+	case 408: return "Request Timeout";
+	case 413: return "Content Too Large";
+	case 415: return "Unsupported Media Type";
+	case 417: return "Expectation Failed";
+	case 429: return "Too Many Requests";
+	case 431: return "Request Header Fields Too Large";
+	case 500: return "Internal Server Error";
+	case 501: return "Not Implemented";
+	case 503: return "Service Unavailable";
+	case 505: return "HTTP Version Not Supported";
+	}
+	return "Status";
+}
+
+/* --- heads --- */
+
+static void put_date(struct buf *b)
+{
+	static char mem[40];
+	static struct buf text;
+	static int64_t second = -1;
+	int64_t now = clock_unix();
+
+	if (now != second) {
+		second = now;
+		buf_over(&text, mem, sizeof(mem));
+		clock_put_http(&text, now);
+	}
+	buf_puts(b, "Date: ");
+	buf_slice(b, buf_all(&text));
+	buf_puts(b, "\r\n");
+}
+
+static void put_length(struct http_conn *c, struct buf *b, int64_t length)
+{
+	if (length >= 0)
+		buf_printf(b, "Content-Length: %lld\r\n", (long long)length);
+	else if (c->minor > 0)
+		buf_puts(b, "Transfer-Encoding: chunked\r\n");
+	else
+		c->keep_alive = false;
+}
+
+void http_put_head(struct http_conn *c, struct buf *b, int status, const char *type, struct slice fields, int64_t length)
+{
+	buf_printf(b, "HTTP/1.1 %d %s\r\n", status, reason(status));
+	put_date(b);
+	if (type)
+		buf_printf(b, "Content-Type: %s\r\n", type);
+	put_length(c, b, length);
+	if (http_stopping())
+		c->keep_alive = false;
+	if (!c->keep_alive)
+		buf_puts(b, "Connection: close\r\n");
+	else if (c->minor == 0)
+		buf_puts(b, "Connection: keep-alive\r\n");
+	buf_slice(b, fields);
+	buf_puts(b, "\r\n");
+}
+
+/* --- sending --- */
+
+/* Forgets n bytes at the front of the parts. */
+static void parts_drop(struct slice *parts, int *count, size_t n)
+{
+	int i = 0;
+
+	while (i < *count && n >= parts[i].n)
+		n -= parts[i++].n;
+	for (int k = i; k < *count; k++)
+		parts[k - i] = parts[k];
+	*count -= i;
+	if (*count)
+		parts[0] = slice_from(parts[0], n);
+}
+
+/* As much as the socket takes. 0: all or the socket is full; -errno: the connection is broken. */
+static int parts_send(int fd, struct slice *parts, int *count)
+{
+	struct iovec v[HTTP_PARTS_MAX + 1];
+	struct msghdr m = { .msg_iov = v };
+	ssize_t n;
+
+	while (*count) {
+		for (int i = 0; i < *count; i++)
+			v[i] = (struct iovec){ (void *)(uintptr_t)parts[i].p, parts[i].n };
+		m.msg_iovlen = (__typeof__(m.msg_iovlen))*count; /* size_t or int, as libc has it */
+		n = sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno == EAGAIN ? 0 : -errno;
+		parts_drop(parts, count, (size_t)n);
+	}
+	return 0;
+}
+
+static bool out_pending(const struct extra *x)
+{
+	return x->out.len > x->out_sent || x->parts_n;
+}
+
+static bool out_open(struct extra *x)
+{
+	return x->out.max || buf_reserve(&x->out, HTTP_ANSWER_MAX) == 0;
+}
+
+/* What was copied, then the parts. 0 or -errno. */
+static int out_send(int fd, struct extra *x)
+{
+	struct slice copied = slice_from(buf_all(&x->out), x->out_sent);
+	int n = copied.n > 0, r = parts_send(fd, &copied, &n);
+
+	if (r == 0 && n == 0) {
+		buf_cut(&x->out, 0);
+		x->out_sent = 0;
+		return parts_send(fd, x->parts, &x->parts_n);
+	}
+	x->out_sent = x->out.len - copied.n;
+	return r;
+}
+
+/* The whole answer is out. */
+static void conn_sent(struct http_conn *c)
+{
+	struct extra *x = conn_extra(c);
+
+	if (x->out.max)
+		buf_release(&x->out);
+	if (c->owed) {
+		c->owed = false;
+		c->waiter->sent(c);
+	}
+	conn_next(c);
+}
+
+void conn_write(struct http_conn *c)
+{
+	struct extra *x = conn_extra(c);
+
+	if (out_send(c->w.fd, x) < 0) {
+		conn_close(c);
+	} else if (c->state == CONN_WAIT) {	/* in the middle of a stream */
+		watch_want(&c->w, (out_pending(x) ? LOOP_WRITE : 0u) | (c->half ? 0u : LOOP_HANGUP));
+	} else if (out_pending(x)) {
+		watch_want(&c->w, LOOP_WRITE);
+		conn_queue(c, QUEUE_SEND);
+	} else {
+		conn_sent(c);
+	}
+}
+
+void http_answer(struct http_conn *c, int status, const char *type, struct slice fields, struct slice body)
+{
+	char mem[4 * KIB];
+	struct buf head;
+	struct slice parts[2];
+	struct extra *x = conn_extra(c);
+	int n = 2, r;
+
+	buf_over(&head, mem, sizeof(mem));
+	http_put_head(c, &head, status, type, fields, (int64_t)body.n);
+	parts[0] = buf_all(&head);
+	parts[1] = body;
+	if (c->head_only || !body.n)
+		n = 1;
+	c->state = CONN_SEND;
+	r = parts_send(c->w.fd, parts, &n);
+	if (r == 0 && n && !out_open(x))
+		r = -ENOMEM;
+	for (int i = 0; r == 0 && i < n; i++)
+		buf_slice(&x->out, parts[i]);
+	if (r < 0 || head.failed || x->out.failed)
+		conn_close(c);
+	else if (n)
+		conn_write(c);
+	else
+		conn_sent(c);
+}
+
+void http_send(struct http_conn *c, const struct slice *parts, int n)
+{
+	struct extra *x = conn_extra(c);
+
+	memcpy(x->parts, parts, (size_t)n * sizeof(*parts));
+	x->parts_n = n;
+	c->owed = true;
+	c->state = CONN_SEND;
+	conn_write(c);
+}
+
+/* --- streams --- */
+
+bool http_streaming(const struct http_conn *c)
+{
+	return c->stream;
+}
+
+/* The head before the first message, the size of a chunk before each (HTTP/1.0 has no chunks). False: no memory. */
+static bool stream_put(struct http_conn *c, const char *type, struct slice fields, size_t size)
+{
+	struct extra *x = conn_extra(c);
+
+	if (!out_open(x))
+		return false;
+	if (!c->stream)
+		http_put_head(c, &x->out, 200, type, fields, -1);
+	c->stream = true;
+	if (c->minor > 0)
+		buf_printf(&x->out, "%zx\r\n", size);
+	return !x->out.failed;
+}
+
+bool http_stream(struct http_conn *c, const char *type, struct slice fields, struct slice message)
+{
+	struct extra *x = conn_extra(c);
+
+	if (out_pending(x) || !stream_put(c, type, fields, message.n))
+		return false;
+	buf_slice(&x->out, message);
+	if (c->minor > 0)
+		buf_puts(&x->out, "\r\n");
+	if (x->out.failed) {
+		conn_close(c);
+		return false;
+	}
+	conn_queue(c, QUEUE_QUIET);
+	conn_write(c);
+	return true;
+}
+
+void http_stream_end(struct http_conn *c, const char *type, struct slice fields, const struct slice *parts, int n)
+{
+	struct slice all[HTTP_PARTS_MAX];
+	size_t size = 0;
+
+	for (int i = 0; i < n; i++) {
+		all[i] = parts[i];
+		size += parts[i].n;
+	}
+	if (!stream_put(c, type, fields, size))
+		c->keep_alive = false;		/* the client sees the stream cut */
+	if (c->minor > 0)
+		all[n++] = LIT("\r\n0\r\n\r\n");
+	http_send(c, all, n);
+}
+
+/* --- what an answer may want to know --- */
+
+bool http_is_head(const struct http_conn *c)
+{
+	return c->head_only;
+}
+
+const unsigned char *http_peer(const struct http_conn *c)
+{
+	return c->peer;
+}
+
+void *http_user(const struct http_conn *c)
+{
+	return c->user;
+}

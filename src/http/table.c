@@ -1,0 +1,196 @@
+/* The table of connections: slots, deadlines, closing. */
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "http/conn.h"
+
+const struct http_server *http_server;
+
+static struct {
+	struct http_conn *conns;
+	struct extra *extras;
+	unsigned max, top, count;
+	struct http_conn *free;		/* last in, first out */
+	struct {
+		struct http_conn *first, *last;
+	} queues[QUEUES];
+	struct timer timer;
+	bool stopping;
+} table;
+
+static const int queue_ms[QUEUES] = {
+	[QUEUE_HEAD] = HEAD_MS, [QUEUE_BODY] = BODY_MS, [QUEUE_IDLE] = IDLE_MS,
+	[QUEUE_SEND] = SEND_MS, [QUEUE_QUIET] = QUIET_MS, [QUEUE_LINGER] = LINGER_MS,
+};
+
+/* Zeroed memory that costs nothing until it is touched. */
+static void *untouched(size_t size)
+{
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static void deadlines(struct timer *t);
+
+int http_init(const struct http_server *s)
+{
+	http_server = s;
+	table.max = s->max_conns;
+	table.timer.fire = deadlines;
+	table.conns = untouched(table.max * sizeof(*table.conns));
+	table.extras = untouched(table.max * sizeof(*table.extras));
+	return table.conns && table.extras ? 0 : -ENOMEM;
+}
+
+struct extra *conn_extra(const struct http_conn *c)
+{
+	return &table.extras[c - table.conns];
+}
+
+unsigned http_conn_count(void)
+{
+	return table.count;
+}
+
+bool http_stopping(void)
+{
+	return table.stopping;
+}
+
+/* --- deadlines --- */
+
+static void queue_leave(struct http_conn *c)
+{
+	if (c->queue == QUEUE_NONE)
+		return;
+	if (c->prev)
+		c->prev->next = c->next;
+	else
+		table.queues[c->queue].first = c->next;
+	if (c->next)
+		c->next->prev = c->prev;
+	else
+		table.queues[c->queue].last = c->prev;
+	c->queue = QUEUE_NONE;
+}
+
+/* The timer may stand earlier than needed: then deadlines() finds nothing and sets it anew. */
+static void timer_at_most(int64_t due)
+{
+	if (!table.timer.set || table.timer.due > due)
+		timer_set(&table.timer, due - loop_now());
+}
+
+void conn_queue(struct http_conn *c, enum conn_queue q)
+{
+	queue_leave(c);
+	if (q == QUEUE_NONE)
+		return;
+	c->queue = (unsigned char)q;
+	c->due = loop_now() + queue_ms[q];
+	c->next = NULL;
+	c->prev = table.queues[q].last;
+	if (c->prev)
+		c->prev->next = c;
+	else
+		table.queues[q].first = c;
+	table.queues[q].last = c;
+	timer_at_most(c->due);
+}
+
+static void deadlines(struct timer *t)
+{
+	struct http_conn *c;
+
+	(void)t;
+	for (int q = QUEUE_NONE + 1; q < QUEUES; q++) {
+		while ((c = table.queues[q].first) && c->due <= loop_now()) {
+			conn_queue(c, QUEUE_NONE);
+			conn_late(c);
+		}
+		if (c)
+			timer_at_most(c->due);
+	}
+}
+
+/* --- slots --- */
+
+static bool evict(void)
+{
+	static const enum conn_queue order[] = { QUEUE_LINGER, QUEUE_IDLE, QUEUE_HEAD, QUEUE_BODY };
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
+		if (table.queues[order[i]].first) {
+			conn_close(table.queues[order[i]].first);
+			return true;
+		}
+	return false;
+}
+
+struct http_conn *conn_take(void)
+{
+	struct http_conn *c;
+
+	if (!table.free && table.top == table.max && !evict())
+		return NULL;
+	c = table.free;
+	if (c)
+		table.free = c->next;
+	else
+		c = &table.conns[table.top++];
+	*c = (struct http_conn){ .state = CONN_HEAD };
+	table.count++;
+	return c;
+}
+
+static void extra_release(struct extra *x)
+{
+	if (x->in.max)
+		buf_release(&x->in);
+	if (x->out.max)
+		buf_release(&x->out);
+	if (x->upload) {
+		buf_reset(&x->upload->text, false);
+		x->upload->used = false;
+		x->upload = NULL;
+	}
+	x->parts_n = 0;
+	x->scanned = 0;
+}
+
+void conn_close(struct http_conn *c)
+{
+	unsigned was;
+
+	if (c->state == CONN_FREE)
+		return;
+	watch_del(&c->w);
+	shutdown(c->w.fd, SHUT_RDWR);	/* a forked worker may still hold a copy of the descriptor */
+	close(c->w.fd);
+	queue_leave(c);
+	extra_release(conn_extra(c));
+	was = c->state;
+	c->state = CONN_FREE;
+	if (c->owed)
+		c->waiter->sent(c);
+	else if (was == CONN_WAIT)
+		c->waiter->gone(c, true);
+	c->next = table.free;
+	table.free = c;
+	table.count--;
+}
+
+void http_stop(void)
+{
+	table.stopping = true;
+	listen_stop();
+	while (table.queues[QUEUE_IDLE].first)
+		conn_close(table.queues[QUEUE_IDLE].first);
+	while (table.queues[QUEUE_HEAD].first)
+		conn_close(table.queues[QUEUE_HEAD].first);
+	while (table.queues[QUEUE_BODY].first)
+		conn_close(table.queues[QUEUE_BODY].first);
+}

@@ -1,0 +1,36 @@
+/*
+ * Processes of ours: every child that ends is reaped here and nowhere else, also orphans (we are
+ * their subreaper, or pid 1).
+ */
+#ifndef LOOP_PROC_H
+#define LOOP_PROC_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct proc {
+	pid_t pid;
+	int status;   /* of waitpid, once ended */
+	bool running; /* not reaped yet: only then may pid or its group be signalled */
+	struct proc *next;
+	void (*ended)(struct proc *p); /* in the loop, after the reaping; may be NULL */
+};
+
+/* Starts listening for SIGCHLD; makes this process the reaper of its descendants. 0 or -errno. */
+int proc_init(void) __attribute__((warn_unused_result));
+/* Takes note of a child just started. */
+void proc_add(struct proc *p, pid_t pid, void (*ended)(struct proc *p));
+/* The owner goes away before the child: the child is still reaped, nobody is told. */
+void proc_forget(struct proc *p);
+
+/*
+ * Signals every process whose environment holds SANDSTORM_JOB= with a value that begins with tag,
+ * found in /proc and signalled through a pidfd after a second look (a kill by number where the
+ * kernel has no pidfd). sig 0 only counts. Left out: this process itself, and the process group
+ * `group` (0: none), whose members were signalled as a group. Gives how many were reached, 0
+ * without /proc. A process that is just between two programs (exec) shows no environment and is
+ * missed: who must be sure looks again a little later. (descend.c)
+ */
+int proc_signal_tagged(const char *tag, int sig, pid_t group);
+
+#endif

@@ -1,0 +1,215 @@
+/*
+ * sandstorm-mcp: an MCP server in one static binary. This file has the commands.
+ *
+ * The way of a message: front/stdio or http/ and front/http_mcp -> mcp/rpc -> mcp/methods -> mcp/bind -> a tool in
+ * host/ -> mcp/answer -> back to the transport.
+ */
+#include <unistd.h>
+
+#include "bounds.h"
+#include "front/call.h"
+#include "front/health.h"
+#include "front/token.h"
+#include "licenses.h"
+#include "machine.h"
+#include "mcp/tool.h"
+#include "serving.h"
+#include "start.h"
+#include "version.h"
+
+static struct config cfg;
+static char text_mem[64 * KIB];		/* what the short commands print */
+
+static int print(const struct buf *b)
+{
+	struct slice s = buf_all(b);
+	ssize_t n;
+
+	while (s.n && (n = write(STDOUT_FILENO, s.p, s.n)) > 0)
+		s = slice_from(s, (size_t)n);
+	return s.n ? 1 : 0;
+}
+
+static int too_many(int words, int most, char **argv)
+{
+	return words > most ? complain(2, "unknown word %s, see --help", argv[most]) : 0;
+}
+
+/* Takes a flag that only one command knows out of argv. */
+static bool take_flag(int *argc, char **argv, const char *flag)
+{
+	for (int i = 0; i < *argc; i++)
+		if (strcmp(argv[i], flag) == 0) {
+			for (--*argc; i < *argc; i++)
+				argv[i] = argv[i + 1];
+			return true;
+		}
+	return false;
+}
+
+/* --- tools --- */
+
+static void put_tool_lines(struct buf *b)
+{
+	for (const struct tool *t = tool_next(NULL); t; t = tool_next(t))
+		buf_printf(b, "%-26s %s\n", t->name, t->title);
+}
+
+static int cmd_tools(int argc, char **argv)
+{
+	bool json = take_flag(&argc, argv, "--json"), options = take_flag(&argc, argv, "--config-json");
+	int words, r = start_config(&cfg, argc, argv, &words);
+	struct buf b;
+	struct jw w;
+
+	buf_over(&b, text_mem, sizeof(text_mem));
+	jw_init(&w, &b);
+	if (r == 0)
+		r = too_many(words, 0, argv);
+	tools_setup(cfg.root, cfg.structured);	/* listing needs no workspace: nothing is opened or made */
+	if (r == 0 && !options)
+		r = start_tools(&cfg, "host");
+	if (r)
+		return r;
+	if (options)
+		config_json(&w);
+	else if (json)
+		tools_put(&w, NULL);
+	else
+		put_tool_lines(&b);
+	if (json || options)
+		buf_putc(&b, '\n');
+	return print(&b);
+}
+
+/* --- call --- */
+
+static void stop_call(int64_t grace_ms)
+{
+	(void)grace_ms;
+	job_stop_all();
+}
+
+static int cmd_call(int argc, char **argv)
+{
+	static const struct transport call = { .stop = stop_call };
+	int words, r = start_config(&cfg, argc, argv, &words);
+
+	if (r == 0 && (words < 1 || words > 2))
+		r = complain(2, "call needs a tool and its arguments: call file_read '{\"path\":\"notes.txt\"}'");
+	if (r == 0)
+		r = start_up(&cfg, "host", &call);
+	if (r)
+		return r;
+	if (call_start(argv[0], words > 1 ? argv[1] : "{}") < 0)
+		return complain(2, "the arguments of call must be a JSON object: call %s '{\"name\":\"value\"}'", argv[0]);
+	return start_run();
+}
+
+/* --- what needs no loop --- */
+
+static int cmd_token(int argc, char **argv)
+{
+	int words, r = start_config(&cfg, argc, argv, &words);
+
+	if (r == 0)
+		r = too_many(words, 1, argv);
+	return r ? r : token_make(words ? argv[0] : NULL);
+}
+
+static int cmd_health(int argc, char **argv)
+{
+	int words, r = start_config(&cfg, argc, argv, &words);
+	struct buf b;
+
+	if (r == 0)
+		r = too_many(words, 1, argv);
+	if (r)
+		return r;
+	buf_over(&b, text_mem, sizeof(text_mem));
+	buf_printf(&b, "http://127.0.0.1:%lld/health", (long long)cfg.port);
+	buf_putc(&b, '\0');
+	return health_probe(words ? argv[0] : text_mem);
+}
+
+static int cmd_version(int argc, char **argv)
+{
+	struct buf b;
+
+	(void)argc, (void)argv;
+	buf_over(&b, text_mem, sizeof(text_mem));
+	buf_printf(&b, "sandstorm-mcp %s (%s, %s)\n", SERVER_VERSION, SERVER_LIBRARIES, machine_arch());
+	return print(&b);
+}
+
+static int cmd_licenses(int argc, char **argv)
+{
+	struct buf b;
+
+	(void)argc, (void)argv;
+	buf_over(&b, text_mem, sizeof(text_mem));
+	buf_puts(&b, "sandstorm-mcp is licensed under the Apache License 2.0. It contains:\n");
+	for (int i = 0; license_at(i).name; i++) {
+		buf_printf(&b, "\n=== %s ===\n\n", license_at(i).name);
+		buf_slice(&b, license_at(i).text);
+	}
+	return print(&b);
+}
+
+static int cmd_help(int argc, char **argv);
+
+static const struct command {
+	const char *name;	/* its first word is what is typed */
+	int (*run)(int argc, char **argv);
+	const char *help;
+} commands[] = {
+	{ "serve", cmd_serve, "files and shell over HTTP, or over --stdio" },
+	{ "--tools LIST", cmd_stdio, "those tools over standard input and output" },
+	{ "token [FILE]", cmd_token, "make a token for serve" },
+	{ "health [URL]", cmd_health, "is a server alive and well?" },
+	{ "tools [--json]", cmd_tools, "list the tools" },
+	{ "call TOOL [JSON]", cmd_call, "call one tool and print its text" },
+	{ "--version", cmd_version, "version and what is inside" },
+	{ "--licenses", cmd_licenses, "the notices of BearSSL, jsmn and musl" },
+	{ "--help", cmd_help, "this text" },
+	{ 0 },
+};
+
+static int cmd_help(int argc, char **argv)
+{
+	struct buf b;
+
+	(void)argc, (void)argv;
+	buf_over(&b, text_mem, sizeof(text_mem));
+	buf_puts(&b, "sandstorm-mcp: an MCP server for the files and the shell of this machine\n\n");
+	for (const struct command *c = commands; c->name; c++)
+		buf_printf(&b, "  sandstorm-mcp %-16s %s\n", c->name, c->help);
+	buf_puts(&b, "\nEach variable is a flag, too: SANDSTORM_READ_ONLY=1 is --read-only. [Defaults]\n\n");
+	config_help(&b);
+	return print(&b);
+}
+
+static const struct command *command_find(const char *word)
+{
+	size_t n = strlen(word);
+
+	for (const struct command *c = commands; c->name; c++)
+		if (strncmp(c->name, word, n) == 0 && (c->name[n] == '\0' || c->name[n] == ' '))
+			return c;
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	const struct command *c;
+
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+			return cmd_help(argc, argv);
+	c = argc > 1 ? command_find(argv[1]) : NULL;
+	if (c && c->run != cmd_stdio)
+		return c->run(argc - 2, argv + 2);
+	if (argc > 1 && argv[1][0] != '-')
+		return complain(2, "unknown command %s, see --help", argv[1]);
+	return cmd_stdio(argc - 1, argv + 1);
+}

@@ -1,0 +1,165 @@
+/* The results of tools: content blocks, errors, notes, progress. */
+#include "mcp/tool.h"
+
+#include "base/str.h"
+#include "mcp/bind.h"
+#include "mcp/rpc.h"
+
+enum { TEXT_MAX = 16 * KIB };	/* two paths and the words around them */
+
+/* --- one text block --- */
+
+static void block_open(struct job *j)
+{
+	jw_object(&j->w, NULL);
+	jw_str(&j->w, "type", LIT("text"));
+	jw_text_open(&j->w, "text");
+}
+
+static void block_close(struct job *j)
+{
+	jw_text_close(&j->w);
+	jw_close(&j->w);
+}
+
+/* The first block's text again, as the reference sends it; it is already escaped. */
+static void put_structured(struct job *j)
+{
+	jw_object(&j->w, "structuredContent");
+	jw_text_open(&j->w, "result");
+	buf_put(&j->out, j->out.p + j->text_from, j->text_to - j->text_from);
+	jw_text_close(&j->w);
+	jw_close(&j->w);
+}
+
+static void result_close(struct job *j)
+{
+	j->close = NULL;
+	jw_close(&j->w);
+	if (tools_structured() && !j->failed && !j->out.failed)
+		put_structured(j);
+	jw_bool(&j->w, "isError", j->failed);
+	rpc_result_end(j);
+}
+
+void tool_begin(struct job *j)
+{
+	j->close = result_close;
+	j->failed = false;
+	rpc_result_begin(j);
+	jw_array(&j->w, "content");
+	block_open(j);
+	j->text_from = j->out.len;
+}
+
+/* Closing the text may still add U+FFFD to it, for a sequence that has no end. */
+enum step tool_end(struct job *j, bool failed)
+{
+	jw_text_close(&j->w);
+	j->text_to = j->out.len - 1;
+	jw_close(&j->w);
+	j->failed = failed;
+	return STEP_DONE;
+}
+
+enum step tool_text(struct job *j, struct slice text)
+{
+	tool_begin(j);
+	jw_text(&j->w, text);
+	return tool_end(j, false);
+}
+
+__attribute__((format(printf, 1, 0))) static struct slice formatted(const char *fmt, va_list ap)
+{
+	static char mem[TEXT_MAX];
+	struct buf b;
+
+	buf_over(&b, mem, sizeof(mem));
+	buf_vprintf(&b, fmt, ap);
+	return buf_all(&b);
+}
+
+enum step tool_printf(struct job *j, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	tool_text(j, formatted(fmt, ap));
+	va_end(ap);
+	return STEP_DONE;
+}
+
+enum step tool_fail(struct job *j, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	tool_text(j, formatted(fmt, ap));
+	va_end(ap);
+	j->failed = true;
+	return STEP_DONE;
+}
+
+enum step tool_note(struct job *j, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	block_open(j);
+	jw_text(&j->w, formatted(fmt, ap));
+	block_close(j);
+	va_end(ap);
+	return STEP_DONE;
+}
+
+enum step tool_call(struct job *j, const struct tool *tool, int arguments)
+{
+	j->tool = tool;
+	if (!bind_arguments(j, arguments))
+		return STEP_DONE;
+	return tool->run(j);
+}
+
+/* --- progress --- */
+
+bool tool_wants_progress(const struct job *j)
+{
+	return j->progress_token.n && !j->muted && j->sink->event;
+}
+
+static bool progress_due(const struct job *j)
+{
+	int64_t now = loop_now();
+
+	if (!tool_wants_progress(j) || now - j->started < PROGRESS_FIRST_MS)
+		return false;
+	return !j->progress_last || now - j->progress_last >= PROGRESS_EVERY_MS;
+}
+
+void tool_progress(struct job *j, int64_t progress, int64_t total, struct slice message)
+{
+	char mem[4 * KIB];
+	struct buf b;
+	struct jw w;
+
+	if (!progress_due(j))
+		return;
+	buf_over(&b, mem, sizeof(mem));
+	jw_init(&w, &b);
+	jw_object(&w, NULL);
+	jw_str(&w, "jsonrpc", LIT("2.0"));
+	jw_str(&w, "method", LIT("notifications/progress"));
+	jw_object(&w, "params");
+	jw_raw(&w, "progressToken", j->progress_token);
+	jw_int(&w, "progress", progress);
+	if (total > 0)
+		jw_int(&w, "total", total);
+	if (message.n)
+		jw_str(&w, "message", message);
+	jw_close(&w);
+	jw_close(&w);
+	if (b.failed)
+		return;
+	j->progress_last = loop_now();
+	j->sink->event(j, buf_all(&b));
+}

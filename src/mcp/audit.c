@@ -1,0 +1,26 @@
+#include "mcp/audit.h"
+
+#include "base/log.h"
+#include "mcp/tool.h"
+
+static const char *outcome(const struct job *j)
+{
+	if (j->muted)
+		return "cancelled";
+	if (j->error)
+		return "refused";
+	return j->failed ? "failed" : "ok";
+}
+
+void audit_call(const struct job *j)
+{
+	const struct log_field fields[] = {
+		{ "tool", .text = slice_of(j->tool->name) },
+		{ "outcome", .text = slice_of(outcome(j)) },
+		{ "ms", .number = loop_now() - j->started },
+		{ "bytes", .number = (int64_t)(j->out.len - j->mark) },
+		{ 0 },
+	};
+
+	log_event(LOG_INFO, "call", fields);
+}

@@ -1,0 +1,177 @@
+#include "mcp/bind.h"
+
+#include <errno.h>
+
+#include "base/str.h"
+
+static bool refuse(struct job *j, struct slice arg, const char *rule)
+{
+	tool_fail(j, "Invalid arguments for %s: %.*s: %s", j->tool->name, SLICE(arg), rule);
+	return false;
+}
+
+static const char *bind_str(struct job *j, int i, int at)
+{
+	struct slice *s = &j->arg[i].str;
+	int r = json_str(&j->doc, at, s);
+
+	if (r == -EILSEQ)
+		return "must not contain half of a surrogate pair";
+	if (r < 0)
+		return "must be a string";
+	if (str_has(*s, '\0') && !(j->tool->args[i].flags & ARG_NUL))
+		return "must not contain a NUL character";
+	return NULL;
+}
+
+/* The text of a number, written as a JSON number or as a string that holds one; empty otherwise. */
+static struct slice number_text(struct json *d, int at)
+{
+	struct slice s = { 0 };
+
+	if (json_type(d, at) == JSON_NUMBER)
+		return json_raw(d, at);
+	if (json_str(d, at, &s) < 0)
+		s.n = 0;
+	return s;
+}
+
+/* 5, "5" and 5.0 are the same integer; 5.5 is none. */
+static const char *bind_int(struct job *j, int i, int at)
+{
+	struct slice s = number_text(&j->doc, at);
+	int64_t milli;
+	bool exact;
+	int r = str_int(s, &j->arg[i].num);
+
+	if (r == -EBADMSG) {
+		r = str_milli(s, &milli, &exact);
+		if (r == 0 && (!exact || milli % 1000))
+			r = -EBADMSG;
+		if (r == 0)
+			j->arg[i].num = milli / 1000;
+	}
+	if (r == -ERANGE)
+		return "is out of range";
+	return r < 0 ? "must be an integer" : NULL;
+}
+
+static const char *bind_seconds(struct job *j, int i, int at)
+{
+	int r = str_milli(number_text(&j->doc, at), &j->arg[i].num, NULL);
+
+	if (r == -ERANGE)
+		return "is out of range";
+	return r < 0 ? "must be a number of seconds" : NULL;
+}
+
+static const char *bind_bool(struct job *j, int i, int at)
+{
+	enum json_type t = json_type(&j->doc, at);
+
+	j->arg[i].yes = t == JSON_TRUE || json_str_is(&j->doc, at, "true");
+	if (!j->arg[i].yes && t != JSON_FALSE && !json_str_is(&j->doc, at, "false"))
+		return "must be true or false";
+	return NULL;
+}
+
+static const char *bind_value(struct job *j, int i, int at)
+{
+	static const char *(*const binders[])(struct job *j, int i, int at) = {
+		[ARG_STR] = bind_str,
+		[ARG_INT] = bind_int,
+		[ARG_BOOL] = bind_bool,
+		[ARG_SECONDS] = bind_seconds,
+	};
+	const struct arg *a = &j->tool->args[i];
+	const char *rule;
+
+	if (json_type(&j->doc, at) == JSON_NULL && (a->flags & ARG_NULL))
+		return NULL;
+	rule = binders[a->type](j, i, at);
+	if (!rule)
+		j->given |= UINT32_C(1) << i;
+	return rule;
+}
+
+static int arg_index(const struct job *j, int key)
+{
+	for (int i = 0; j->tool->args && j->tool->args[i].name; i++)
+		if (json_key_is(&j->doc, key, j->tool->args[i].name))
+			return i;
+	return -1;
+}
+
+/* The key of an argument we do not know; with its escapes when these are no text. */
+static struct slice key_text(struct job *j, int key)
+{
+	struct slice s;
+
+	if (json_str(&j->doc, key, &s) < 0)
+		s = json_raw(&j->doc, key);
+	return slice_head(s, NAME_SHOWN_MAX);
+}
+
+static bool bind_member(struct job *j, int key)
+{
+	int i = arg_index(j, key);
+	const char *rule;
+
+	if (i < 0)
+		return refuse(j, key_text(j, key), "unknown argument");
+	if (j->arg_token[i] >= 0)
+		return refuse(j, slice_of(j->tool->args[i].name), "given twice");
+	j->arg_token[i] = json_value(key);
+	rule = bind_value(j, i, j->arg_token[i]);
+	return !rule || refuse(j, slice_of(j->tool->args[i].name), rule);
+}
+
+static bool required_given(struct job *j)
+{
+	const struct arg *a = j->tool->args;
+
+	for (int i = 0; a && a[i].name; i++)
+		if ((a[i].flags & ARG_REQUIRED) && !arg_given(j, i))
+			return refuse(j, slice_of(a[i].name), "required");
+	return true;
+}
+
+bool bind_arguments(struct job *j, int arguments)
+{
+	j->given = 0;
+	for (int i = 0; i < TOOL_ARGS_MAX; i++) {
+		j->arg[i] = (union arg_value){ 0 };
+		j->arg_token[i] = -1;
+	}
+	for (int key = json_first(&j->doc, arguments); key >= 0; key = json_next(&j->doc, arguments, key))
+		if (!bind_member(j, key))
+			return false;
+	return required_given(j);
+}
+
+struct slice arg_str(const struct job *j, int which)
+{
+	return arg_given(j, which) ? j->arg[which].str : (struct slice){ 0 };
+}
+
+int64_t arg_num(const struct job *j, int which)
+{
+	return j->arg[which].num;
+}
+
+bool arg_bool(const struct job *j, int which)
+{
+	return j->arg[which].yes;
+}
+
+bool arg_given(const struct job *j, int which)
+{
+	return j->given >> which & 1;
+}
+
+struct slice arg_raw(const struct job *j, int which)
+{
+	struct json d = j->doc;
+
+	return arg_given(j, which) ? number_text(&d, j->arg_token[which]) : (struct slice){ 0 };
+}

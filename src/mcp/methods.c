@@ -1,0 +1,243 @@
+#include "mcp/methods.h"
+
+#include <errno.h>
+
+#include "mcp/meta.h"
+#include "mcp/rpc.h"
+#include "mcp/tool.h"
+#include "version.h"
+
+enum { TTL_MS = 300000 };	/* lists never change while the server runs; a client may keep them for so long */
+
+static const char *instructions;
+
+/* --- results that describe the server --- */
+
+static void put_server(struct job *j)
+{
+	jw_object(&j->w, "capabilities");
+	jw_object(&j->w, "tools");
+	jw_close(&j->w);
+	jw_close(&j->w);
+	if (instructions)
+		jw_str(&j->w, "instructions", slice_of(instructions));
+}
+
+static void put_server_info(struct job *j)
+{
+	jw_object(&j->w, "serverInfo");
+	jw_str(&j->w, "name", LIT(SERVER_NAME));
+	jw_str(&j->w, "title", LIT(SERVER_TITLE));
+	jw_str(&j->w, "version", LIT(SERVER_VERSION));
+	jw_close(&j->w);
+}
+
+/* Answers sit behind a credential, so that only the client itself may keep them. */
+static void put_caching(struct job *j)
+{
+	jw_int(&j->w, "ttlMs", TTL_MS);
+	jw_str(&j->w, "cacheScope", LIT("private"));
+}
+
+static enum step initialize(struct job *j)
+{
+	struct slice asked;
+	const struct era *era;
+
+	if (j->batch_at >= 0)
+		return rpc_error(j, RPC_INVALID, "initialize cannot be part of a batch");
+	if (json_str(&j->doc, json_get(&j->doc, j->params, "protocolVersion"), &asked) < 0)
+		return rpc_error(j, RPC_PARAMS, "initialize needs protocolVersion, a string");
+	era = era_find(asked);
+	if (!era || era->modern)
+		era = era_legacy();
+	if (j->sink->agreed)
+		j->sink->agreed(j, era);
+	rpc_result_begin(j);
+	jw_str(&j->w, "protocolVersion", slice_of(era->version));
+	put_server_info(j);
+	put_server(j);
+	return rpc_result_end(j);
+}
+
+static enum step discover(struct job *j)
+{
+	rpc_result_begin(j);
+	era_list(&j->w, "supportedVersions");
+	put_server(j);
+	put_caching(j);
+	return rpc_result_end(j);
+}
+
+static enum step ping(struct job *j)
+{
+	rpc_result_begin(j);
+	return rpc_result_end(j);
+}
+
+/* --- tools --- */
+
+static enum step tools_list(struct job *j)
+{
+	int cursor = json_get(&j->doc, j->params, "cursor");
+
+	if (cursor >= 0 && json_type(&j->doc, cursor) != JSON_NULL)
+		return rpc_error(j, RPC_PARAMS, "Unknown cursor: the list has one page");
+	rpc_result_begin(j);
+	tools_put(&j->w, "tools");
+	if (j->era->modern)
+		put_caching(j);
+	return rpc_result_end(j);
+}
+
+static void count_spawning(struct job *j, void *n)
+{
+	if (j->tool && (j->tool->flags & TOOL_SPAWNS))
+		++*(int *)n;
+}
+
+static bool spawn_allowed(void)
+{
+	int n = 0;
+
+	job_each(count_spawning, &n);
+	return n < JOBS_MAX - JOBS_KEPT;
+}
+
+static enum step tools_call(struct job *j)
+{
+	enum { NAME, ARGUMENTS, MEMBERS };
+	static const char *const names[] = { "name", "arguments" };
+	int m[MEMBERS];
+	struct slice name;
+	const struct tool *tool;
+
+	if (json_pick(&j->doc, j->params, names, MEMBERS, m) == -EEXIST)
+		return rpc_error(j, RPC_PARAMS, "name or arguments stands twice");
+	if (json_str(&j->doc, m[NAME], &name) < 0)
+		return rpc_error(j, RPC_PARAMS, "tools/call needs name, a string");
+	if (json_type(&j->doc, m[ARGUMENTS]) == JSON_NULL)
+		m[ARGUMENTS] = -1;
+	if (m[ARGUMENTS] >= 0 && json_type(&j->doc, m[ARGUMENTS]) != JSON_OBJECT)
+		return rpc_error(j, RPC_PARAMS, "arguments must be an object");
+	tool = tool_find(name);
+	if (!tool)
+		return rpc_error(j, RPC_PARAMS, "Unknown tool: %.*s", SLICE(slice_head(name, NAME_SHOWN_MAX)));
+	if ((tool->flags & TOOL_SPAWNS) && !spawn_allowed())
+		return rpc_error(j, RPC_INTERNAL, "Server is busy: %d commands are running, wait for one to end",
+			JOBS_MAX - JOBS_KEPT);
+	return tool_call(j, tool, m[ARGUMENTS]);
+}
+
+/* --- subscriptions: nothing of ours ever changes, so that the stream ends as soon as it is acknowledged --- */
+
+static void put_subscription(struct job *j)
+{
+	jw_raw(&j->w, "io.modelcontextprotocol/subscriptionId", j->id);
+}
+
+static void put_acknowledged(struct job *j)
+{
+	jw_init(&j->w, &j->out);
+	jw_object(&j->w, NULL);
+	jw_str(&j->w, "jsonrpc", LIT("2.0"));
+	jw_str(&j->w, "method", LIT("notifications/subscriptions/acknowledged"));
+	jw_object(&j->w, "params");
+	jw_object(&j->w, "notifications");
+	jw_close(&j->w);
+	jw_object(&j->w, "_meta");
+	put_subscription(j);
+	jw_close(&j->w);
+	jw_close(&j->w);
+	jw_close(&j->w);
+}
+
+static enum step listen(struct job *j)
+{
+	put_acknowledged(j);
+	buf_putc(&j->out, '\n');
+	j->mark = j->out.len;
+	rpc_result_begin(j);
+	meta_open(j);
+	put_subscription(j);
+	jw_close(&j->w);
+	return rpc_result_close(j);
+}
+
+/* --- the table --- */
+
+enum { LEGACY = 1, MODERN = 2 };
+
+static const struct method {
+	const char *name;
+	unsigned eras;
+	enum step (*run)(struct job *j);
+} methods[] = {
+	{ "initialize", LEGACY, initialize },
+	{ "ping", LEGACY, ping },
+	{ "server/discover", MODERN, discover },
+	{ "tools/list", LEGACY | MODERN, tools_list },
+	{ "tools/call", LEGACY | MODERN, tools_call },
+	{ "subscriptions/listen", MODERN, listen },
+	{ 0 },
+};
+
+static enum step request(struct job *j, struct slice method)
+{
+	unsigned era = j->era->modern ? MODERN : LEGACY;
+
+	for (const struct method *m = methods; m->name; m++)
+		if ((m->eras & era) && slice_is(method, m->name))
+			return m->run(j);
+	return rpc_error(j, RPC_NO_METHOD, "Method not found: %.*s", SLICE(slice_head(method, NAME_SHOWN_MAX)));
+}
+
+/* --- notifications --- */
+
+struct cancel {
+	const struct job *by;
+	struct slice id;	/* of a string its characters, of a number its text */
+	bool string;
+};
+
+/* An id may be spelled with other escapes than the request had. */
+static bool id_matches(const struct job *j, const struct cancel *c)
+{
+	if (c->string)
+		return json_str_eq(&j->doc, j->id_token, c->id);
+	return json_is_integer(&j->doc, j->id_token) && slice_eq(j->id, c->id);
+}
+
+/* Only calls of tools can be cancelled: everything else is answered before a cancel can arrive. */
+static void cancel_matching(struct job *j, void *ctx)
+{
+	const struct cancel *c = ctx;
+
+	if (j != c->by && j->sink == c->by->sink && j->peer == c->by->peer && j->tool && !j->muted &&
+		id_matches(j, c))
+		job_cancel(j);
+}
+
+static void notification(struct job *j, struct slice method)
+{
+	struct cancel c = { .by = j };
+	int id;
+
+	if (!slice_is(method, "notifications/cancelled") || !j->sink->cancel_by_id)
+		return;
+	id = json_get(&j->doc, j->params, "requestId");
+	if (id < 0)
+		return;
+	c.string = json_str(&j->doc, id, &c.id) == 0;
+	if (!c.string)
+		c.id = json_raw(&j->doc, id);
+	job_each(cancel_matching, &c);
+}
+
+void methods_setup(const char *text)
+{
+	static const struct rpc_methods table = { request, notification };
+
+	instructions = text;
+	rpc_setup(&table);
+}

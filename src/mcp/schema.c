@@ -1,0 +1,99 @@
+#include "mcp/schema.h"
+
+static const char *type_name(enum arg_type t)
+{
+	static const char *const names[] = {
+		[ARG_STR] = "string",
+		[ARG_INT] = "integer",
+		[ARG_BOOL] = "boolean",
+		[ARG_SECONDS] = "number",
+	};
+
+	return names[t];
+}
+
+static void put_type(struct jw *w, const char *name)
+{
+	jw_str(w, "type", slice_of(name));
+}
+
+/* The form of the reference: an optional argument is anyOf [T, null]. */
+static void put_nullable(struct jw *w, const char *name)
+{
+	jw_array(w, "anyOf");
+	jw_object(w, NULL);
+	put_type(w, name);
+	jw_close(w);
+	jw_object(w, NULL);
+	put_type(w, "null");
+	jw_close(w);
+	jw_close(w);
+}
+
+static void put_default(struct jw *w, const struct arg *a)
+{
+	if (a->dflt == ARG_DEFAULT_ROOT)
+		jw_str(w, "default", slice_of(tools_root()));
+	else if (a->dflt)
+		jw_raw(w, "default", slice_of(a->dflt));
+	else if (a->flags & ARG_NULL)
+		jw_null(w, "default");
+}
+
+static void put_property(struct jw *w, const struct arg *a)
+{
+	jw_object(w, a->name);
+	if (a->flags & ARG_NULL)
+		put_nullable(w, type_name(a->type));
+	else
+		put_type(w, type_name(a->type));
+	put_default(w, a);
+	jw_str(w, "description", slice_of(a->desc));
+	jw_close(w);
+}
+
+static void put_required(struct jw *w, const struct arg *args)
+{
+	bool any = false;
+
+	for (const struct arg *a = args; a && a->name; a++) {
+		if (!(a->flags & ARG_REQUIRED))
+			continue;
+		if (!any)
+			jw_array(w, "required");
+		any = true;
+		jw_str(w, NULL, slice_of(a->name));
+	}
+	if (any)
+		jw_close(w);
+}
+
+void schema_put_input(struct jw *w, const struct arg *args)
+{
+	jw_object(w, "inputSchema");
+	put_type(w, "object");
+	jw_object(w, "properties");
+	for (const struct arg *a = args; a && a->name; a++)
+		put_property(w, a);
+	jw_close(w);
+	put_required(w, args);
+	jw_bool(w, "additionalProperties", false);
+	jw_close(w);
+}
+
+void schema_put_output(struct jw *w)
+{
+	if (!tools_structured())
+		return;
+	jw_object(w, "outputSchema");
+	put_type(w, "object");
+	jw_object(w, "properties");
+	jw_object(w, "result");
+	put_type(w, "string");
+	jw_close(w);
+	jw_close(w);
+	jw_array(w, "required");
+	jw_str(w, NULL, LIT("result"));
+	jw_close(w);
+	jw_close(w);
+}

@@ -1,0 +1,71 @@
+#include "secrets.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/str.h"
+#include "environment.h"
+
+static int file_take(struct secret *s)
+{
+	char text[SECRET_MAX + 1];
+	struct slice t = { text, 0 };
+	int fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	while (t.n < sizeof(text) && (n = read(fd, text + t.n, sizeof(text) - t.n)) > 0)
+		t.n += (size_t)n;
+	close(fd);
+	if (t.n > SECRET_MAX)
+		return -E2BIG;
+	t = str_trim(t);
+	memcpy(s->text, t.p, t.n);
+	s->n = t.n;
+	return 1;
+}
+
+static int value_take(struct secret *s, const char *value)
+{
+	s->n = strlen(value);
+	if (s->n > SECRET_MAX)
+		return -E2BIG;
+	memcpy(s->text, value, s->n);
+	return 1;
+}
+
+static const char *file_named(const char *name)
+{
+	char mem[64];
+	struct buf b;
+
+	buf_over(&b, mem, sizeof(mem));
+	buf_printf(&b, "%s_FILE", name);
+	buf_putc(&b, '\0');
+	return b.failed ? NULL : env_get(mem);
+}
+
+int secret_load(struct secret *s, const char *const *names)
+{
+	const char *value;
+
+	*s = (struct secret){ 0 };
+	for (; *names; names++) {
+		value = env_get(*names);
+		if (value)
+			return value_take(s, value);
+		value = file_named(*names);
+		if (value && str_c(slice_of(value), s->path, sizeof(s->path)) < 0)
+			return -ENAMETOOLONG;
+		if (value)
+			return file_take(s);
+	}
+	return 0;
+}
+
+int secret_reread(struct secret *s)
+{
+	return s->path[0] ? file_take(s) : 0;
+}

@@ -1,0 +1,121 @@
+#include "start.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <signal.h>
+#include <sys/utsname.h>
+
+#include "base/log.h"
+#include "environment.h"
+#include "host/host.h"
+#include "loop/child.h"
+#include "machine.h"
+#include "mcp/methods.h"
+#include "mcp/tool.h"
+
+enum { STOP_MARGIN_MS = 1500 };		/* after the grace: children get TERM, KILL a second later, then we go */
+
+static const struct transport *transport;
+static int64_t stop_grace_ms;
+
+int start_config(struct config *c, int argc, char **argv, int *words)
+{
+	int r = config_load(c, argc, argv, words);
+
+	env_scrub(c->scrub, config_is_ours);
+	return r;
+}
+
+int start_tools(const struct config *c, const char *dflt)
+{
+	const struct toolset sets[] = { host_toolset, { 0 } };
+	struct slice bad;
+
+	if (tools_choose(sets, c->tools ? c->tools : dflt, c->read_only, &bad) < 0)
+		return complain(2, "SANDSTORM_TOOLS: %.*s is no toolset or tool here; see sandstorm-mcp tools", SLICE(bad));
+	if (!tool_next(NULL))
+		return complain(2, "SANDSTORM_TOOLS leaves no tool to serve");
+	return 0;
+}
+
+static const char *make_instructions(void)
+{
+	static char mem[PATH_MAX + 512];
+	struct utsname u;
+	struct buf b;
+
+	buf_over(&b, mem, sizeof(mem));
+	buf_printf(&b, "Files and shell of the machine %s. Paths are relative to %s, and files outside of it cannot be "
+		"reached; commands run with the rights of the server.", uname(&u) ? "this server runs on" : u.nodename,
+		host_root());
+	buf_putc(&b, '\0');
+	return mem;
+}
+
+static int set_up_tools(const struct config *c, const char *tools)
+{
+	struct host_config host = { .root = c->root, .max_output = (size_t)c->max_output };
+	int r = host_init(&host);
+
+	if (r < 0)
+		return complain(2, "cannot use SANDSTORM_WORKSPACE_ROOT %s: %s", c->root, strerror(-r));
+	tools_setup(host_root(), c->structured);
+	methods_setup(make_instructions());
+	return start_tools(c, tools);
+}
+
+static void stop_at_once(struct timer *t)
+{
+	(void)t;
+	child_end_all();
+	loop_stop(0);
+}
+
+/* TERM and INT end in order, a second one at once (decision 29). */
+static void signalled(int sig)
+{
+	static struct timer last = { .fire = stop_at_once };
+
+	if (sig == SIGHUP && transport->hang_up) {
+		transport->hang_up();
+	} else if (last.set) {
+		stop_at_once(&last);
+	} else {
+		timer_set(&last, stop_grace_ms + STOP_MARGIN_MS);
+		transport->stop(stop_grace_ms);
+	}
+}
+
+static int set_up_loop(const struct config *c)
+{
+	int r = loop_init();
+
+	if (r == 0)
+		r = proc_init();
+	if (r == 0)
+		r = signals_init(signalled);
+	if (r == 0)
+		r = jobs_init((size_t)c->max_output);
+	return r < 0 ? complain(1, "cannot start: %s", strerror(-r)) : 0;
+}
+
+int start_up(const struct config *c, const char *tools, const struct transport *t)
+{
+	int r;
+
+	transport = t;
+	stop_grace_ms = c->stop_grace_ms;
+	log_setup((enum log_level)c->log_level, c->log_json);
+	mem_set_budget(c->memory ? (size_t)c->memory : machine_budget());
+	child_environment(env_list());
+	r = set_up_tools(c, tools);
+	return r ? r : set_up_loop(c);
+}
+
+int start_run(void)
+{
+	int status = loop_run();
+
+	child_end_all();
+	return status;
+}

@@ -1,0 +1,124 @@
+"""The binary as it is shipped, and the objects of src/ it is made of."""
+import re
+
+import pytest
+
+from conftest import run
+
+KB = 1000
+
+# allocation, printf and number parsing (they bring floating point), sorting by libc, threads, directory streams and users
+FORBIDDEN = """malloc calloc realloc reallocarray free aligned_alloc posix_memalign memalign strdup strndup asprintf vasprintf
+    printf fprintf sprintf snprintf vprintf vfprintf vsprintf vsnprintf dprintf vdprintf
+    scanf sscanf fscanf vsscanf strtod strtof strtold atof qsort qsort_r opendir fdopendir readdir scandir getpwuid getpwnam getgrgid
+    pthread_create thrd_create iconv iconv_open""".split()
+# libgcc's helpers for floating point, on machines that have none of their own
+SOFT_FLOAT = re.compile(r"^__(add|sub|mul|div|neg|cmp|eq|ne|lt|le|gt|ge|unord|pow.*)?(float|fix|extend|trunc)?[a-z]*[sdtx]f[a-z0-9]*$"
+                        r"|^__aeabi_(d|f)[a-z0-9]*$|^__aeabi_[a-z0-9]*2(d|f)$")
+# x86: scalar and packed arithmetic, conversions, comparisons on floats; x87. Moves and integer vectors are not meant.
+OPCODES = re.compile(r"^v?(add|sub|mul|div|sqrt|min|max|ucomi|comi|cmp[a-z]*|round|hadd|hsub|fn?m(add|sub)[0-9]*)(ss|sd|ps|pd)$"
+                     r"|^v?cvt[a-z0-9]+$|^f(i?ld|i?st|i?add|i?sub|i?mul|i?div|i?com|u?com|sqrt|abs|chs|xch|ild|ist|ldz|ld1)[a-z0-9]*$")
+
+
+@pytest.fixture(scope="session")
+def objects(build):
+    found = sorted((build / "obj").rglob("*.o"))
+    assert found
+    return found
+
+
+@pytest.fixture(scope="session")
+def readelf(binary):
+    return run("readelf", "-Wlhd", binary, cwd="/").stdout
+
+
+@pytest.fixture(scope="session")
+def linked(build):
+    """Names of all symbols of the binary before it was stripped."""
+    text = run("nm", build / "sandstorm-mcp.unstripped", cwd="/").stdout
+    return {line.split()[-1] for line in text.splitlines()}
+
+
+def test_the_binary_needs_no_interpreter_and_no_library(readelf):
+    assert "INTERP" not in readelf and "NEEDED" not in readelf
+
+
+def test_the_binary_is_position_independent(readelf):
+    assert re.search(r"Type:\s+DYN", readelf)
+
+
+def test_the_stack_is_not_executable(readelf):
+    (flags,) = re.findall(r"GNU_STACK(?:\s+0x[0-9a-f]+){5}\s+(\S+)", readelf)
+    assert flags == "RW"
+
+
+def test_relocated_data_is_read_only_from_the_start(readelf):
+    assert "GNU_RELRO" in readelf and "BIND_NOW" in readelf
+
+
+def test_no_segment_is_writable_and_executable(readelf):
+    assert not re.search(r"LOAD.*\sRWE\s", readelf)
+
+
+def test_functions_with_arrays_guard_the_stack(linked):
+    assert "__stack_chk_fail" in linked
+
+
+def test_the_binary_is_below_200_kb(binary):
+    assert binary.stat().st_size < 200 * KB
+
+
+def test_the_shipped_binary_is_stripped(binary):
+    assert run("nm", binary, cwd="/", ok=False).stdout == ""
+
+
+@pytest.mark.parametrize("name", ["malloc", "calloc", "realloc", "free", "vfprintf", "printf_core", "fmt_fp", "strtod", "__floatscan",
+                                  "pthread_create", "iconv"])
+def test_the_linked_binary_lacks(linked, name):
+    assert name not in linked and f"__libc_{name}" not in linked
+
+
+def test_no_object_of_ours_asks_for_allocation_printf_sorting_or_threads(objects):
+    asked = [line.strip() for line in run("nm", "-A", "-u", *objects, cwd="/").stdout.splitlines()
+             if line.split()[-1] in FORBIDDEN]
+    assert asked == []
+
+
+def test_no_object_of_ours_asks_for_floating_point_helpers(objects):
+    asked = [line.strip() for line in run("nm", "-A", "-u", *objects, cwd="/").stdout.splitlines()
+             if SOFT_FLOAT.match(line.split()[-1])]
+    assert asked == []
+
+
+def test_no_object_of_ours_computes_with_floating_point(objects, target):
+    assert target in ("x86_64", "i686"), "the opcodes below are those of x86"
+    found = []
+    for path in objects:
+        for line in run("objdump", "-d", "--no-show-raw-insn", path, cwd="/").stdout.splitlines():
+            part = line.split("\t")
+            if len(part) > 1 and part[1].split() and OPCODES.match(part[1].split()[0]):
+                found.append(f"{path.name}: {part[1]}")
+    assert found == []
+
+
+def test_the_checks_above_do_find_what_they_look_for(tmp_path):
+    source = tmp_path / "float.c"
+    source.write_text("""#include <stdlib.h>
+        double half(long n) { return n / 2.0; }
+        int more(float a, float b) { return a > b; }
+        long double sum(long double a, long double b) { return a + b; }
+        void *get(int n) { return malloc(n); }
+        __float128 wide(__float128 a, __float128 b) { return a * b; }""")
+    run("gcc", "-Os", "-c", source, "-o", tmp_path / "float.o", cwd=tmp_path)
+    opcodes = {line.split("\t")[1].split()[0] for line in
+               run("objdump", "-d", "--no-show-raw-insn", tmp_path / "float.o", cwd="/").stdout.splitlines() if "\t" in line}
+    hit = {o for o in opcodes if OPCODES.match(o)}
+    assert {"cvtsi2sd", "mulsd", "comiss"} <= hit and hit & {"fadd", "faddp"}
+    assert not [o for o in ("mov", "movaps", "movups", "pxor", "punpcklqdq", "call", "cmp", "cmpsb", "cmpxchg", "sub", "div") if OPCODES.match(o)]
+    symbols = [line.split()[-1] for line in run("nm", "-u", tmp_path / "float.o", cwd="/").stdout.splitlines()]
+    assert "malloc" in symbols and "malloc" in FORBIDDEN
+    assert [s for s in symbols if SOFT_FLOAT.match(s)] == ["__multf3"]
+    for name in ("__adddf3", "__floatsidf", "__fixdfsi", "__extendsfdf2", "__aeabi_dadd", "__aeabi_ui2d", "__ledf2", "__floatunditf"):
+        assert SOFT_FLOAT.match(name), name
+    for name in ("__stack_chk_fail", "__udivdi3", "__aeabi_uldivmod", "__divdi3", "__errno_location", "__memcpy_chk", "__popcountdi2"):
+        assert not SOFT_FLOAT.match(name), name

@@ -1,0 +1,134 @@
+"""Fixtures of the end-to-end tests: they drive the real static binary, over its pipes, as a client would.
+
+binary      path of the binary: $SANDSTORM_BINARY, else $SANDSTORM_BIN (set by make), else out/sandstorm-mcp.
+            Missing: the test fails, it is never skipped.
+workspace   a fresh, empty directory (pathlib.Path, links resolved): the workspace root of the test's servers.
+server      starts servers for the test:
+                s = server()                                      sandstorm-mcp --tools host
+                s = server(args=["--read-only"], env={"NAME": "value"}, root=other_directory)
+                s = server(tools=None, args=["serve", "--stdio"])  without `--tools host`
+                s = server(wrap=["sh", "-c", 'ulimit -n 32; exec "$@"', "sh"])  through another program
+            SANDSTORM_WORKSPACE_ROOT is set to `root` (default: workspace; root=None: left unset). The environment is
+            the one of the tests without any variable of ours; env={"NAME": None} takes a variable out. The server's
+            working directory is the test's tmp_path. `server.start` is the same function. What comes back is an
+            `mcpwire.Server`; see there for request, call, text, failure, notes, modern, close, ...
+host        one such server, started with the defaults.
+web         starts servers over HTTP on a free port: w = web(), web(env=..., args=..., root=..., wrap=..., host="::1",
+            token="..."); token=None leaves SANDSTORM_MCP_TOKEN unset, address="..." is what SANDSTORM_MCP_HOST gets
+            where it is not the host to connect to. What comes back is a `webserver.WebServer` that serves.
+            At the end of a test it gets TERM and must exit with 0; its stdout must be empty, its log without the token.
+remote      one such server, started with the defaults.
+cli         runs the binary to its end: cli("call", "workspace_info", env={...}, input=b"...") -> completed process with
+            .returncode, .stdout, .stderr (text); `root` and `env` as for server.
+
+At the end of a test each server's stdin is closed and it must exit with 0 (unless the test has called close() or
+wait_exit() and so looked at the exit code itself), its stdout must have held messages only, and no process it started
+may be alive. A test that starts daemons on purpose sets `s.allow_leftovers = True`; they are ended all the same.
+"""
+
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+import httpwire
+import mcpwire
+import webserver
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="session")
+def binary():
+    named = os.environ.get("SANDSTORM_BINARY") or os.environ.get("SANDSTORM_BIN")
+    path = pathlib.Path(named or REPOSITORY / "out" / "sandstorm-mcp").absolute()
+    if not os.access(path, os.X_OK):
+        pytest.fail(f"{path} is missing or not executable: build it first (make), or set SANDSTORM_BINARY")
+    return str(path)
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    path = tmp_path.resolve() / "workspace"
+    path.mkdir()
+    return path
+
+
+class Starter:
+    """Starts servers and remembers them, so that each is looked after at the end of the test."""
+
+    def __init__(self, binary, workspace, cwd):
+        self._binary, self._workspace, self._cwd = binary, workspace, cwd
+        self.started = []
+
+    def start(self, args=(), env=None, root=..., tools="host", stderr=None, wrap=()):
+        argv = [*wrap, self._binary] + (["--tools", tools] if tools is not None else []) + [str(a) for a in args]
+        root = self._workspace if root is ... else root
+        server = mcpwire.Server(argv, mcpwire.clean_environment(root, env), self._cwd, stderr)
+        self.started.append(server)
+        return server
+
+    __call__ = start
+
+
+@pytest.fixture
+def server(binary, workspace, tmp_path):
+    starter = Starter(binary, workspace, tmp_path)
+    yield starter
+    complaints = [text for s in starter.started for text in s.end()]
+    assert not complaints, "; ".join(complaints)
+
+
+@pytest.fixture
+def host(server):
+    return server.start()
+
+
+class WebStarter:
+    """The same for servers over HTTP."""
+
+    def __init__(self, binary, workspace, cwd):
+        self._binary, self._workspace, self._cwd = binary, workspace, cwd
+        self.started = []
+
+    def start(self, args=(), env=None, root=..., host="127.0.0.1", address=None, token=webserver.TOKEN, wrap=()):
+        argv = [*wrap, self._binary, "serve", *map(str, args)]
+        root = self._workspace if root is ... else root
+        for _ in range(5):
+            port = httpwire.free_port()
+            changes = {"SANDSTORM_MCP_HOST": address or host, "SANDSTORM_MCP_PORT": str(port),
+                       "SANDSTORM_MCP_TOKEN": token, **(env or {})}
+            server = webserver.WebServer(argv, mcpwire.clean_environment(root, changes), self._cwd, host, port, token)
+            self.started.append(server)
+            if server.wait_ready():
+                return server
+            assert "SANDSTORM_MCP_PORT" in server.stderr_text(), f"not started: {server.stderr_text()}"
+            self.started.remove(server)     # somebody else was faster
+        raise AssertionError("no port was free")
+
+    __call__ = start
+
+
+@pytest.fixture
+def web(binary, workspace, tmp_path):
+    starter = WebStarter(binary, workspace, tmp_path)
+    yield starter
+    complaints = [text for w in starter.started for text in w.end()]
+    assert not complaints, "; ".join(complaints)
+
+
+@pytest.fixture
+def remote(web):
+    return web.start()
+
+
+@pytest.fixture
+def cli(binary, workspace, tmp_path):
+    def run(*args, env=None, root=..., input=b"", timeout=20):
+        root = workspace if root is ... else root
+        done = subprocess.run([binary, *map(str, args)], env=mcpwire.clean_environment(root, env), cwd=tmp_path,
+                              input=input, capture_output=True, timeout=timeout)
+        done.stdout, done.stderr = done.stdout.decode(), done.stderr.decode()
+        return done
+    return run

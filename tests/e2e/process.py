@@ -1,0 +1,152 @@
+"""A server process under test: its environment, its memory and descriptors, the processes it has started.
+
+`mcpwire.Server` (stdio) and `webserver.WebServer` (HTTP) are such processes.
+"""
+
+import contextlib
+import os
+import signal
+import time
+import uuid
+
+MARKER = "E2E_SERVER_MARK"      # a variable that all descendants of a server inherit
+OURS = ("SANDSTORM_", "MCP_AUTH_TOKEN", "SESSION_AUTH_TOKEN", "MAX_INSTANCES")
+
+
+def clean_environment(root, changes):
+    """The environment of the tests without our variables, then the root, then the changes (None takes one out)."""
+    env = {k: v for k, v in os.environ.items() if not k.startswith(OURS)}
+    if root is not None:
+        env["SANDSTORM_WORKSPACE_ROOT"] = str(root)
+    for name, value in (changes or {}).items():
+        env.pop(name, None)
+        if value is not None:
+            env[name] = value
+    return env
+
+
+def processes_with(marker):
+    """Pids (not zombies) whose environment at exec time holds the marker."""
+    needle = f"{MARKER}={marker}".encode()
+    found = []
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{name}/environ", "rb") as f:
+                if needle in f.read().split(b"\0"):
+                    found.append(int(name))
+    return found
+
+
+class Process:
+    """What both kinds of server have in common; they set `process` (a Popen) and start it with `marked(env)`."""
+
+    def __init__(self):
+        self.marker = uuid.uuid4().hex
+        self.taken_over = False     # the test has looked at the exit code itself
+        self.allow_leftovers = False
+        self._errors = bytearray()
+
+    def marked(self, env):
+        return {**env, MARKER: self.marker}
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def _read_stderr(self):
+        while chunk := os.read(self.process.stderr.fileno(), 65536):
+            self._errors += chunk
+
+    def stderr_text(self):
+        return self._errors.decode("utf-8", "replace")
+
+    def signal(self, number):
+        self.process.send_signal(number)
+
+    def alive(self):
+        return self.process.poll() is None
+
+    def descendants(self):
+        """Living processes started by this server, wherever they have been moved in the process tree."""
+        return [pid for pid in processes_with(self.marker) if pid != self.pid]
+
+    def wait_no_descendants(self, timeout=3):
+        deadline = time.monotonic() + timeout
+        while left := self.descendants():
+            assert time.monotonic() < deadline, f"still running: {[describe(pid) for pid in left]}"
+            time.sleep(0.02)
+
+    def wait_descendants(self, count, timeout=10):
+        """Until that many processes started by the server live; returns their pids."""
+        deadline = time.monotonic() + timeout
+        while len(found := self.descendants()) < count:
+            assert time.monotonic() < deadline, f"{len(found)} of {count} processes are running; {self._state()}"
+            time.sleep(0.02)
+        return found
+
+    def zombies(self):
+        """Direct children that ended and were not collected by the server."""
+        found = []
+        for name in filter(str.isdigit, os.listdir("/proc")):
+            with contextlib.suppress(OSError):
+                with open(f"/proc/{name}/stat") as f:
+                    state, parent = f.read().rpartition(")")[2].split()[:2]
+                if state == "Z" and int(parent) == self.pid:
+                    found.append(int(name))
+        return found
+
+    def rss_kib(self):
+        """Resident memory of the server itself, from smaps_rollup."""
+        with open(f"/proc/{self.pid}/smaps_rollup") as f:
+            for line in f:
+                if line.startswith("Rss:"):
+                    return int(line.split()[1])
+        raise AssertionError("no Rss line")
+
+    def peak_rss_kib(self):
+        """The highest resident memory so far."""
+        with open(f"/proc/{self.pid}/status") as f:
+            for line in f:
+                if line.startswith("VmHWM:"):
+                    return int(line.split()[1])
+        raise AssertionError("no VmHWM line")
+
+    def cpu_seconds(self):
+        """Processor time of the server itself, not of its children."""
+        with open(f"/proc/{self.pid}/stat") as f:
+            fields = f.read().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+    def fd_count(self):
+        return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+    def end_leftovers(self):
+        """Kills what the server has left behind; complains unless the test allows it."""
+        deadline = time.monotonic() + 1
+        while (left := self.descendants()) and not self.allow_leftovers and time.monotonic() < deadline:
+            time.sleep(0.02)
+        names = [describe(pid) for pid in left]
+        for pid in left:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+        return [] if self.allow_leftovers or not left else [f"left behind: {names}"]
+
+
+def describe(pid):
+    """A pid with its command line, for messages."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as f:
+            return f"{pid} ({f.read().replace(bytes(1), b' ').decode('utf-8', 'replace').strip()})"
+    except OSError:
+        return f"{pid} (gone)"
+
+
+def wait_until(condition, what, timeout=5):
+    """Polls until condition() holds; its value is returned."""
+    deadline = time.monotonic() + timeout
+    while not (value := condition()):
+        assert time.monotonic() < deadline, f"not in time: {what}"
+        time.sleep(0.01)
+    return value

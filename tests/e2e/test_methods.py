@@ -1,0 +1,253 @@
+"""The methods in both eras, and the list of tools.
+
+Section numbers are those of the protocol notes (mcp.md); M rows those of the field cases.
+host-tools.schema.json is the contract of the reference server for the tools served so far.
+"""
+
+import json
+import pathlib
+import re
+
+import jsonschema
+import pytest
+
+from mcpwire import LEGACY, PREFIX, first_text, same_id
+
+NO_METHOD, PARAMS = -32601, -32602
+NAMES = ["file_read", "file_write", "file_delete", "file_list", "file_move", "file_mkdir", "terminal_exec",
+         "workspace_info"]
+READERS = {"file_read", "file_list", "workspace_info"}
+CONTRACT = json.loads(pathlib.Path(__file__).with_name("host-tools.schema.json").read_text())
+UNKNOWN = ["prompts/list", "prompts/get", "resources/list", "resources/read", "resources/templates/list",
+           "resources/subscribe", "completion/complete", "tasks/list", "tasks/get", "logging/setLevel", "no/such",
+           "", "tools", "tools/list/", "Tools/List", "PING", "rpc.discover", "notifications/initialized",
+           "notifications/cancelled"]
+
+
+@pytest.fixture
+def tools(host):
+    return {tool["name"]: tool for tool in host.result("tools/list")["tools"]}
+
+
+# -- methods -------------------------------------------------------------------------------------
+
+
+def test_ping_is_answered_with_an_empty_object_also_before_initialize(host):
+    """M5, mcp.md section 3."""
+    assert host.result("ping") == {}
+    assert b'"result":{}' in host.history[-1].raw
+    host.initialize()
+    assert host.result("ping") == {}
+    assert host.result("ping", {}) == {}
+
+
+@pytest.mark.parametrize("method", UNKNOWN + ["subscriptions/listen"])
+def test_what_the_legacy_era_does_not_serve_is_an_unknown_method_by_name(host, method):
+    """mcp.md section 3; M5 for logging/setLevel. A notification's name with an id is a request."""
+    host.initialize()
+    error = host.error(method, {"level": "debug"} if method == "logging/setLevel" else None)
+    assert error["code"] == NO_METHOD
+    assert error["message"] == f"Method not found: {method}"
+
+
+@pytest.mark.parametrize("method", UNKNOWN + ["ping", "initialize"])
+def test_what_the_modern_era_does_not_serve_is_an_unknown_method_by_name(host, method):
+    """mcp.md section 3."""
+    error = host.modern.error(method, {"level": "debug"} if method == "logging/setLevel" else None)
+    assert error["code"] == NO_METHOD
+    assert error["message"] == f"Method not found: {method}"
+
+
+def test_a_long_unknown_method_is_answered_with_a_short_sentence(host):
+    """mcp.md section 7: message is one short sentence."""
+    error = host.error("m" * 100_000)
+    assert error["code"] == NO_METHOD and len(error["message"]) < 1000
+
+
+@pytest.mark.parametrize("id", [7, "listen-1", "a\"b"])
+def test_listen_is_acknowledged_and_ended_at_once(host, id):
+    """mcp.md sections 6 and 10: two lines, both with the request's id as subscription id."""
+    host.modern.start_request("subscriptions/listen", {"notifications": {"toolsListChanged": True}}, id=id)
+    first, second = host.read_message(), host.read_message()
+    assert first["method"] == "notifications/subscriptions/acknowledged"
+    assert first["params"]["notifications"] == {}
+    assert same_id(first["params"]["_meta"][PREFIX + "subscriptionId"], id)
+    assert same_id(second["id"], id)
+    assert second["result"]["resultType"] == "complete"
+    assert same_id(second["result"]["_meta"][PREFIX + "subscriptionId"], id)
+    assert host.fence() == []
+
+
+@pytest.mark.parametrize("cursor", ["", "abc", "0", "eyJhIjoxfQ==", 5, {}, []])
+def test_any_cursor_is_refused_because_there_is_one_page(host, cursor):
+    """mcp.md section 5: an empty string is a cursor."""
+    assert host.error("tools/list", {"cursor": cursor})["code"] == PARAMS
+    assert host.modern.error("tools/list", {"cursor": cursor})["code"] == PARAMS
+
+
+def test_the_list_has_one_page(host):
+    """mcp.md section 5."""
+    assert "nextCursor" not in host.result("tools/list")
+    assert "nextCursor" not in host.modern.result("tools/list")
+
+
+# -- the list of tools ---------------------------------------------------------------------------
+
+
+def test_tools_are_listed_in_the_order_of_the_contract(host):
+    """mcp.md section 5, host-tools section 4."""
+    assert [tool["name"] for tool in host.result("tools/list")["tools"]] == NAMES
+
+
+def test_the_list_is_the_same_bytes_every_time(host):
+    """mcp.md section 5: deterministic order."""
+    for _ in range(3):
+        host.request("tools/list", id="same")
+    assert len({message.raw for message in host.history}) == 1
+
+
+def normal(schema):
+    """A property as (set of types, default); `anyOf` [T, null] and `type` [T, "null"] are the same."""
+    types = schema.get("type", [])
+    types = set([types] if isinstance(types, str) else types)
+    for choice in schema.get("anyOf", []):
+        types |= normal(choice)[0]
+    return types, schema.get("default", ...)
+
+
+@pytest.mark.parametrize("expected", CONTRACT["tools"], ids=NAMES)
+def test_the_schema_of_each_tool_is_that_of_the_contract(tools, workspace, expected):
+    """host-tools.schema.json: names, types, required, defaults; further optional arguments are allowed."""
+    schema, wanted = tools[expected["name"]]["inputSchema"], expected["inputSchema"]
+    assert schema["type"] == "object"
+    assert schema["additionalProperties"] is False
+    assert schema.get("required", []) == wanted.get("required", [])
+    assert schema.get("required") != [], "required stands only where it is not empty"
+    for name, property in wanted["properties"].items():
+        types, default = normal(property)
+        if default == "${SANDSTORM_WORKSPACE_ROOT}":
+            default = str(workspace)
+        assert normal(schema["properties"][name]) == (types, default)
+    added = set(schema.get("properties", {})) - set(wanted["properties"])
+    assert added == ({"offset", "limit"} if expected["name"] == "file_read" else set())
+    for name in added:
+        assert normal(schema["properties"][name]) == ({"integer", "null"}, None)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_schemas_are_valid_and_stay_within_what_both_dialects_share(tools, name):
+    """mcp.md section 5: valid in draft-07 and in 2020-12, no $ref, no $schema."""
+    schema = tools[name]["inputSchema"]
+    jsonschema.Draft7Validator.check_schema(schema)
+    jsonschema.Draft202012Validator.check_schema(schema)
+    words = set()
+
+    def walk(node, names_are_ours=False):
+        for key, value in node.items() if isinstance(node, dict) else []:
+            if not names_are_ours:
+                words.add(key)
+            walk(value, key == "properties" and not names_are_ours)
+        for value in node if isinstance(node, list) else []:
+            walk(value)
+    walk(schema)
+    assert words <= {"type", "properties", "required", "items", "enum", "default", "description", "minimum", "maximum",
+                     "additionalProperties", "anyOf"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_tool_and_argument_is_described(tools, name):
+    """mcp.md section 5: the conformance suite fails a tool without description."""
+    tool = tools[name]
+    assert re.fullmatch(r"[A-Za-z0-9_./-]{1,64}", tool["name"])
+    assert len(tool["description"]) > 10
+    assert tool.get("title") or tool["annotations"]["title"]
+    for argument in tool["inputSchema"].get("properties", {}).values():
+        assert argument["description"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_all_four_hints_are_given_and_say_what_the_tool_does(tools, name):
+    """M3, mcp.md section 5."""
+    hints = tools[name]["annotations"]
+    four = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
+    assert all(type(hints[hint]) is bool for hint in four)
+    assert hints["readOnlyHint"] == (name in READERS)
+    if name in READERS:
+        assert hints["destructiveHint"] is False
+    if name in ("file_write", "file_delete", "file_move", "terminal_exec"):
+        assert hints["destructiveHint"] is True
+    if name != "terminal_exec":
+        assert hints["openWorldHint"] is False
+
+
+def test_the_first_tool_is_harmless_and_answers_a_call_without_arguments(host):
+    """mcp.md section 5: the conformance suite calls it so."""
+    first = host.result("tools/list")["tools"][0]
+    assert first["annotations"]["readOnlyHint"] is True
+    assert isinstance(host.call(first["name"])["content"], list)
+
+
+# -- tools/call ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["nope", "", "File_read", "file_read ", "file", "git_status", "fork_sandbox", "\u20ac",
+                                  "file_read\0"])
+def test_an_unknown_tool_is_an_error_that_names_it(host, name):
+    """M6, mcp.md section 5: never a result; names are case-sensitive. No git tools so far."""
+    for speak in (host, host.modern):
+        error = speak.error("tools/call", {"name": name, "arguments": {}})
+        assert error["code"] == PARAMS
+        assert error["message"] == f"Unknown tool: {name}" or "\0" in name
+
+
+def test_an_unknown_tool_comes_before_its_arguments(host):
+    """M6."""
+    assert host.error("tools/call", {"name": "nope", "arguments": {"x": 1}})["message"] == "Unknown tool: nope"
+
+
+def test_results_have_text_content_and_a_flag(host, workspace):
+    """mcp.md section 5, M4: none of structuredContent without a schema."""
+    (workspace / "f").write_text("t")
+    good, bad = host.call("file_read", path="f"), host.call("file_read", path="g")
+    assert good["content"] == [{"type": "text", "text": "t"}]
+    assert good.get("isError", False) is False
+    assert bad["isError"] is True
+    assert bad["content"] == [{"type": "text", "text": f"Error: {workspace}/g: No such file or directory"}]
+    assert "structuredContent" not in good and "structuredContent" not in bad
+
+
+def test_an_empty_text_is_still_a_content_block(host, workspace):
+    """mcp.md section 5: content is required, also when empty."""
+    (workspace / "empty").write_text("")
+    assert host.call("file_read", path="empty")["content"] == [{"type": "text", "text": ""}]
+
+
+@pytest.mark.parametrize("version", LEGACY)
+def test_calls_work_in_every_legacy_revision(host, version):
+    """mcp.md section 2: one result shape for all."""
+    host.initialize(version)
+    assert host.text("terminal_exec", command="echo hi") == "stdout:\nhi\n\n\nexit_code: 0"
+
+
+def test_without_structured_results_no_tool_has_an_output_schema(tools):
+    """Decision 10, M4."""
+    assert all("outputSchema" not in tool for tool in tools.values())
+
+
+def test_structured_results_match_their_schema_and_repeat_the_text(server, workspace):
+    """Decision 10, M4, M7: the text stays complete; {"result": text} for code that reads it."""
+    (workspace / "f").write_bytes("quote \" back \\ one \1 \u20ac\r\n".encode())
+    s = server(env={"SANDSTORM_STRUCTURED_RESULTS": "1"})
+    listed = {tool["name"]: tool for tool in s.result("tools/list")["tools"]}
+    for tool in listed.values():
+        assert tool["outputSchema"]["type"] == "object"
+        jsonschema.Draft202012Validator.check_schema(tool["outputSchema"])
+    for speak in (s, s.modern):
+        for name, arguments in (("file_read", {"path": "f"}), ("terminal_exec", {"command": "echo hi"}),
+                                ("workspace_info", {}), ("file_list", {})):
+            result = speak.call(name, **arguments)
+            assert result["structuredContent"] == {"result": first_text(result)}
+            jsonschema.validate(result["structuredContent"], listed[name]["outputSchema"])
+        failed = speak.call("file_read", path="none")
+        if "structuredContent" in failed:
+            jsonschema.validate(failed["structuredContent"], listed["file_read"]["outputSchema"])

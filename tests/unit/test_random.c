@@ -1,0 +1,76 @@
+#include "unit.h"
+
+#include <errno.h>
+#include <sys/random.h>
+#include <sys/syscall.h>
+
+#include "base/random.h"
+
+/* The kernel's, or that of a machine that just booted. Stands before libc's own in this program. */
+static bool pool_empty;
+
+ssize_t getrandom(void *out, size_t n, unsigned flags)
+{
+	if (!pool_empty)
+		return syscall(SYS_getrandom, out, n, flags);
+	assert_true(flags & GRND_NONBLOCK);
+	errno = EAGAIN;
+	return -1;
+}
+
+static void no_two_names_are_equal(void)
+{
+	unsigned char names[200][12];
+	size_t i, k;
+
+	for (i = 0; i < COUNT(names); i++) {
+		random_name(names[i], sizeof(names[i]));
+		for (k = 0; k < i; k++)
+			assert_memory_not_equal(names[k], names[i], sizeof(names[i]));
+	}
+}
+
+static void names_do_not_repeat(void **state)
+{
+	(void)state;
+	no_two_names_are_equal();
+}
+
+static void names_do_not_repeat_before_the_pool_is_ready(void **state)
+{
+	(void)state;
+	pool_empty = true;
+	no_two_names_are_equal();
+	pool_empty = false;
+}
+
+static void every_byte_asked_for_is_filled_and_no_other(void **state)
+{
+	unsigned char mem[600];
+	unsigned seen[600] = { 0 };
+	size_t i;
+	int round;
+
+	(void)state;
+	for (round = 0; round < 40; round++) {
+		memset(mem, 0, sizeof(mem));
+		random_name(mem, sizeof(mem) - 1);
+		for (i = 0; i < sizeof(mem); i++)
+			seen[i] |= mem[i];
+	}
+	for (i = 0; i + 1 < sizeof(mem); i++)
+		assert_int_not_equal(seen[i], 0);
+	assert_int_equal(seen[sizeof(mem) - 1], 0);
+	random_name(mem, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(names_do_not_repeat),
+		cmocka_unit_test(names_do_not_repeat_before_the_pool_is_ready),
+		cmocka_unit_test(every_byte_asked_for_is_filled_and_no_other),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
