@@ -66,7 +66,7 @@ COMPILE.check-clang = clang -Werror $(call PRODUCT,clang)
 COMPILE.unit = $(HOST_CC) $(OURS) $(SANITIZE) -fsanitize=address,undefined
 COMPILE.fuzz = $(FUZZ_CC) $(OURS) $(SANITIZE) -fsanitize=address,undefined,fuzzer-no-link
 
-.PHONY: all run help vendor need-build test check unit fuzz-programs fuzz build-tests e2e size fmt docs dist install clean distclean FORCE
+.PHONY: all run help vendor need-build test check unit fuzz-programs fuzz build-tests e2e interop size fmt docs dist install clean distclean FORCE
 .DELETE_ON_ERROR:
 all: $(BIN)
 
@@ -170,7 +170,14 @@ PYTEST = TARGET=$(TARGET) SANDSTORM_BIN=$(CURDIR)/$(BIN) build/venv/bin/pytest -
 build-tests: $(BIN) build/venv/.ready ## tests of vendoring, the binary, reproducibility, the tarball, the generated docs
 	$Q$(PYTEST) tests/build
 e2e: $(BIN) build/venv/.ready ## tests that talk to the real binary
-	$Q$(PYTEST) tests/e2e
+	$Q$(PYTEST) -n 2 tests/e2e
+
+build/interop/.ready: tests/interop/package.json
+	$(call say,NPM,build/interop)
+	$Qscripts/need interop
+	$Qmkdir -p build/interop && cp $< build/interop && cd build/interop && npm install --no-audit --no-fund --loglevel=error && touch .ready
+interop: $(BIN) build/venv/.ready build/interop/.ready ## the TypeScript client and the inspector against the real binary
+	$Q$(PYTEST) tests/interop
 
 # ---- the rest
 

@@ -42,10 +42,11 @@ enum {
 	HTTP_SMALL_BODY = 16 * KIB,		/* waits in the connection's own memory; larger: an upload buffer */
 	HTTP_ANSWER_MAX = 64 * KIB,		/* an answer that is not a job's; SSE messages not yet sent */
 	UPLOADS_MAX = 8,			/* bodies of up to REQUEST_MAX arriving at once; more: 503 */
-	CONNS_DEFAULT = 1024,
 	CONNS_MAX = 16384,
 	CONNS_MIN = 4,
 	LISTENERS_MAX = 4,
+	ACCEPT_PAUSE_MS = 100,			/* when no descriptor is free */
+	DESCRIPTORS_KEPT = 192,			/* beside connections: files, pipes, what the loop itself needs */
 	ACCEPTS_MAX = 64,			/* connections accepted before the loop serves others */
 	HEAD_MS = 10 * 1000,			/* from the first byte to the empty line */
 	BODY_MS = 60 * 1000,			/* from the empty line to the last byte */

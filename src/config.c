@@ -43,8 +43,8 @@ static const struct option {
 		"send texts as structuredContent, too" },
 	{ "SANDSTORM_LOG_LEVEL", "--log-level", LEVEL, offsetof(struct config, log_level), 0, 0, "INFO",
 		"DEBUG, INFO, WARNING, ERROR, CRITICAL" },
-	{ "SANDSTORM_LOG_FORMAT", "--log-format", FORMAT, offsetof(struct config, log_json), 0, 0, "text",
-		"text or json, on stderr" },
+	{ "SANDSTORM_LOG_FORMAT", "--log-format", FORMAT, offsetof(struct config, log_json), 0, 0, NULL,
+		"text, or json as serve has it" },
 	{ "SANDSTORM_MCP_HOST", "--mcp-host", TEXT, offsetof(struct config, host), 0, 0, "127.0.0.1",
 		"address to serve on" },
 	{ "SANDSTORM_MCP_PORT", "--mcp-port", NUMBER, offsetof(struct config, port), 1, 65535, "8080",
@@ -64,7 +64,7 @@ static const struct option {
 	{ "SANDSTORM_TRUSTED_PROXIES", "--trusted-proxies", TEXT, offsetof(struct config, trusted_proxies), 0, 0, NULL,
 		"networks of proxies; loopback" },
 	{ "SANDSTORM_STATE_DIR", "--state-dir", TEXT, offsetof(struct config, state_dir), 0, 0, NULL,
-		"what survives a restart; below the root" },
+		"what is to survive a restart; below the root" },
 	{ "SANDSTORM_HEALTH_DETAIL", "--health-detail", TRUTH, offsetof(struct config, health_detail), 0, 1, "0",
 		"/health tells all without the token" },
 	{ "MAX_INSTANCES", "--max-instances", NUMBER, offsetof(struct config, max_instances), 1, 1000, "5",
@@ -76,6 +76,9 @@ static const struct option {
 	// clang-format on
 	{ 0 },
 };
+
+/* struct flags has one bit for each. */
+_Static_assert(sizeof(options) / sizeof(*options) <= 32, "one word holds the flags");
 
 int complain(int status, const char *fmt, ...)
 {
@@ -315,7 +318,7 @@ int config_load(struct config *c, int argc, char **argv, int *words)
 	struct flags f = { 0 };
 	int r;
 
-	*c = (struct config){ 0 };
+	*c = (struct config){ .log_json = -1 };
 	r = flags_load(c, argc, argv, words, &f);
 	if (r == 0)
 		r = env_file_use(f.env_file);

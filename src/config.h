@@ -19,7 +19,7 @@ struct config {
 	int64_t memory;			/* budget in bytes; 0: by the machine */
 	int64_t stop_grace_ms;
 	int64_t log_level;		/* enum log_level */
-	int64_t log_json;		/* truth values from here */
+	int64_t log_json;		/* -1: as the transport has it; truth values from here */
 	int64_t read_only;
 	int64_t structured;
 	int64_t stdio;			/* serve --stdio */
@@ -32,8 +32,8 @@ struct config {
 };
 
 /*
- * Reads argv[0..argc) (without program name and subcommand) and the environment into *c. Words that are no flags are moved to the front of argv, *words tells how many. 0, or 2 after the
- * complaint was printed.
+ * Reads argv[0..argc) (without program name and subcommand) and the environment into *c. Words that are no flags are
+ * moved to the front of argv, *words tells how many. 0, or 2 after the complaint was printed.
  */
 int config_load(struct config *c, int argc, char **argv, int *words) __attribute__((warn_unused_result));
 

@@ -12,7 +12,7 @@ static const char *const secrets[] = {
 	"SANDSTORM_MCP_TOKEN_FILE", "MCP_AUTH_TOKEN_FILE", "SESSION_AUTH_TOKEN_FILE", "SANDSTORM_TOKEN_FILE", NULL,
 };
 
-static char file_text[ENV_FILE_MAX];
+static char file_text[ENV_FILE_MAX + 1];
 static char *file_vars[CHILD_ENV_MAX + 1];	/* "NAME=value" strings inside file_text */
 static char *list[CHILD_ENV_MAX + 1];
 
@@ -46,6 +46,12 @@ const char *env_get(const char *name)
 
 /* --- the file --- */
 
+static void wipe(char *s)
+{
+	while (*s)
+		*s++ = '\0';
+}
+
 static ssize_t file_read(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -63,7 +69,7 @@ static ssize_t file_read(const char *path)
 		len += (size_t)n;
 	}
 	close(fd);
-	return len < sizeof(file_text) ? (ssize_t)len : -E2BIG;
+	return len <= ENV_FILE_MAX ? (ssize_t)len : -E2BIG;
 }
 
 static struct slice unquoted(struct slice v)
@@ -83,10 +89,36 @@ static bool name_ok(struct slice name)
 	return name.n && i == name.n && !(name.p[0] >= '0' && name.p[0] <= '9');
 }
 
+/* Where a variable goes: a later line takes the place of an earlier one. NULL when all max places are taken. */
+static char **var_place(char **vars, int max, struct slice name)
+{
+	int i = 0;
+
+	while (i < max && vars[i] && !slice_eq(var_name(vars[i]), name))
+		i++;
+	if (i == max)
+		return NULL;
+	if (vars[i])
+		wipe(vars[i]);
+	else
+		vars[i + 1] = NULL;
+	return &vars[i];
+}
+
 /* Packs "NAME=value" and its NUL to the left of where the line stood; out never passes what is still to be read. */
-static bool line_take(struct slice line, char **out, int *count)
+static char *var_pack(char *out, struct slice name, struct slice value)
+{
+	memmove(out, name.p, name.n);
+	out[name.n] = '=';
+	memmove(out + name.n + 1, value.p, value.n);
+	out[name.n + 1 + value.n] = '\0';
+	return out + name.n + 1 + value.n + 1;
+}
+
+static bool line_take(struct slice line, char **out, char **vars, int max)
 {
 	struct slice name, value = str_trim(line);
+	char **place;
 
 	if (!value.n || value.p[0] == '#')
 		return true;
@@ -96,30 +128,35 @@ static bool line_take(struct slice line, char **out, int *count)
 		return false;
 	name = str_trim(str_split(&value, '='));
 	value = unquoted(str_trim(value));
-	if (!name_ok(name) || str_has(value, '\0') || *count == CHILD_ENV_MAX)
+	if (!name_ok(name) || str_has(value, '\0'))
 		return false;
-	file_vars[(*count)++] = *out;
-	memmove(*out, name.p, name.n);
-	(*out)[name.n] = '=';
-	memmove(*out + name.n + 1, value.p, value.n);
-	*out += name.n + 1 + value.n;
-	*(*out)++ = '\0';
+	place = var_place(vars, max, name);
+	if (!place)
+		return false;
+	*place = *out;
+	*out = var_pack(*out, name, value);
 	return true;
+}
+
+int env_file_parse(char *text, size_t n, char **vars, int max, int *line)
+{
+	struct slice rest = { text, n };
+	char *out = text;
+
+	vars[0] = NULL;
+	for (*line = 1; rest.n; ++*line)
+		if (!line_take(str_split(&rest, '\n'), &out, vars, max))
+			return -EBADMSG;
+	if (out < text + n)	/* a secret must not stand a second time behind what was packed */
+		explicit_bzero(out, (size_t)(text + n - out));
+	return 0;
 }
 
 int env_file_load(const char *path, int *line)
 {
 	ssize_t n = file_read(path);
-	struct slice rest = { file_text, n < 0 ? 0 : (size_t)n };
-	char *out = file_text;
-	int count = 0;
 
-	if (n < 0)
-		return (int)n;
-	for (*line = 1; rest.n; ++*line)
-		if (!line_take(str_split(&rest, '\n'), &out, &count))
-			return -EBADMSG;
-	return 0;
+	return n < 0 ? (int)n : env_file_parse(file_text, (size_t)n, file_vars, CHILD_ENV_MAX, line);
 }
 
 /* --- children --- */
@@ -138,39 +175,42 @@ static bool in_words(struct slice words, struct slice name)
 	return false;
 }
 
-static bool is_secret(struct slice name, const char *more)
+static bool is_secret(struct slice name)
 {
 	for (const char *const *s = secrets; *s; s++)
 		if (slice_is(name, *s))
 			return true;
-	return more && in_words(slice_of(more), name);
+	return false;
 }
 
-static void wipe(char *s)
+/*
+ * Takes var out if it is a secret. One that configures us and is only kept from children is not wiped: the
+ * configuration borrows its value.
+ */
+static bool scrubbed(char *var, const char *more, bool (*ours)(struct slice name))
 {
-	while (*s)
-		*s++ = '\0';
+	struct slice name = var_name(var);
+	bool secret = is_secret(name), named = more && in_words(slice_of(more), name);
+
+	if (secret || (named && !ours(name)))
+		wipe(var);
+	return secret || named;
 }
 
 void env_scrub(const char *more, bool (*ours)(struct slice name))
 {
 	int n = 0;
 
-	for (char **v = environ; *v; v++) {
-		if (is_secret(var_name(*v), more))
-			wipe(*v);
-		else if (n < CHILD_ENV_MAX)
+	for (char **v = environ; *v; v++)
+		if (!scrubbed(*v, more, ours) && n < CHILD_ENV_MAX)
 			list[n++] = *v;
-	}
-	for (char **v = file_vars; *v && n < CHILD_ENV_MAX; v++) {
-		struct slice name = var_name(*v);
-
-		if (is_secret(name, more))
-			wipe(*v);
-		else if (!ours(name) && !var_find(list, name))
-			list[n++] = *v;
-	}
 	list[n] = NULL;
+	for (char **v = file_vars; *v; v++)
+		if (!scrubbed(*v, more, ours) && !ours(var_name(*v)) && !var_find(list, var_name(*v)) &&
+			n < CHILD_ENV_MAX) {
+			list[n++] = *v;
+			list[n] = NULL;
+		}
 	environ = list;
 }
 

@@ -4,9 +4,11 @@
  * The way of a message: front/stdio or http/ and front/http_mcp -> mcp/rpc -> mcp/methods -> mcp/bind -> a tool in
  * host/ -> mcp/answer -> back to the transport.
  */
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "bounds.h"
+#include "front/authority.h"
 #include "front/call.h"
 #include "front/health.h"
 #include "front/token.h"
@@ -127,7 +129,9 @@ static int cmd_health(int argc, char **argv)
 	if (r)
 		return r;
 	buf_over(&b, text_mem, sizeof(text_mem));
-	buf_printf(&b, "http://127.0.0.1:%lld/health", (long long)cfg.port);
+	buf_puts(&b, "http://");
+	authority_put(&b, cfg.host, (unsigned)cfg.port);
+	buf_puts(&b, "/health");
 	buf_putc(&b, '\0');
 	return health_probe(words ? argv[0] : text_mem);
 }
@@ -199,10 +203,26 @@ static const struct command *command_find(const char *word)
 	return NULL;
 }
 
+/*
+ * Whoever started us may have closed some of 0 to 2. A file of ours must not become one of them and get what is meant
+ * for a stream; this can be neither read nor written.
+ */
+static void plug_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/", O_PATH | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	const struct command *c;
 
+	plug_streams();
 	for (int i = 1; i < argc; i++)
 		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
 			return cmd_help(argc, argv);

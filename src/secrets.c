@@ -16,8 +16,14 @@ static int file_take(struct secret *s)
 
 	if (fd < 0)
 		return -errno;
-	while (t.n < sizeof(text) && (n = read(fd, text + t.n, sizeof(text) - t.n)) > 0)
+	while (t.n < sizeof(text) && (n = read(fd, text + t.n, sizeof(text) - t.n)) != 0) {
+		if (n < 0) {
+			n = -errno;
+			close(fd);
+			return (int)n;
+		}
 		t.n += (size_t)n;
+	}
 	close(fd);
 	if (t.n > SECRET_MAX)
 		return -E2BIG;
@@ -53,6 +59,7 @@ int secret_load(struct secret *s, const char *const *names)
 
 	*s = (struct secret){ 0 };
 	for (; *names; names++) {
+		s->name = *names;
 		value = env_get(*names);
 		if (value)
 			return value_take(s, value);

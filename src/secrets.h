@@ -13,6 +13,7 @@ enum { SECRET_MAX = 4096 };
 struct secret {
 	char text[SECRET_MAX];
 	size_t n;
+	const char *name;	/* of the variable, without _FILE */
 	char path[PATH_MAX];	/* of the file it came from; empty: not from a file */
 };
 

@@ -1,13 +1,20 @@
 #include "serving.h"
 
 #include <errno.h>
+#include <limits.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/log.h"
+#include "base/str.h"
+#include "bounds.h"
 #include "environment.h"
 #include "front/auth.h"
 #include "front/serve.h"
 #include "front/stdio.h"
 #include "host/host.h"
+#include "loop/child.h"
 #include "secrets.h"
 #include "start.h"
 
@@ -58,13 +65,13 @@ static int token_load(void)
 	int r = secret_load(&mcp_token, names);
 
 	if (r < 0)
-		return complain(2, "cannot read the token from %s: %s", mcp_token.path, strerror(-r));
+		return complain(2, "cannot read the token from %s_FILE %s: %s", mcp_token.name, mcp_token.path, strerror(-r));
 	if (r == 0)
 		return complain(2, "serve needs a token in SANDSTORM_MCP_TOKEN (or MCP_AUTH_TOKEN, or a file named by "
 			"SANDSTORM_MCP_TOKEN_FILE); make one with: sandstorm-mcp token");
 	if (mcp_token.n < TOKEN_MIN)
-		return complain(2, "the token in %s has %zu bytes, at least %d are needed; make one with: sandstorm-mcp token",
-			mcp_token.path[0] ? mcp_token.path : "SANDSTORM_MCP_TOKEN", mcp_token.n, TOKEN_MIN);
+		return complain(2, "%s%s%s: the token has %zu bytes, at least %d are needed; make one with: sandstorm-mcp token",
+			mcp_token.name, mcp_token.path[0] ? "_FILE " : "", mcp_token.path, mcp_token.n, TOKEN_MIN);
 	auth_set_token(secret_text(&mcp_token));
 	return 0;
 }
@@ -114,16 +121,90 @@ static int origin_load(const struct origin_config *c)
 	return 0;
 }
 
+#define STATE_BELOW_ROOT "/.sandstorm-mcp"
+
+/* The part of path that exists: what is missing at its end is cut off. */
+static void cut_to_existing(char *path)
+{
+	struct stat st;
+	char *slash;
+
+	while (stat(path, &st) < 0 && errno == ENOENT && (slash = strrchr(path, '/')) && slash > path)
+		*slash = '\0';
+}
+
+/* Can the directory be written, or made where it is missing? 0 or -errno. */
+static int dir_usable(struct slice dir)
+{
+	char path[PATH_MAX];
+	struct stat st;
+	int r = str_c(dir, path, sizeof(path));
+
+	if (r < 0)
+		return r;
+	cut_to_existing(path);
+	if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
+		return -ENOTDIR;
+	return access(path, W_OK | X_OK) == 0 ? 0 : -errno;
+}
+
+/*
+ * Connections need descriptors; commands get the limit that we were started with. Gives how many connections there is
+ * room for.
+ */
+static unsigned connections_allowed(unsigned wanted)
+{
+	struct log_field fields[] = { { "connections" }, { 0 } };
+	struct rlimit limit, raised;
+	rlim_t need = wanted + DESCRIPTORS_KEPT;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+		return wanted;
+	child_descriptors(&limit);
+	raised = limit;
+	raised.rlim_cur = need < limit.rlim_max ? need : limit.rlim_max;
+	if (limit.rlim_cur >= need || (setrlimit(RLIMIT_NOFILE, &raised) == 0 && raised.rlim_cur >= need))
+		return wanted;
+	getrlimit(RLIMIT_NOFILE, &limit);
+	wanted = limit.rlim_cur > DESCRIPTORS_KEPT + CONNS_MIN ? (unsigned)limit.rlim_cur - DESCRIPTORS_KEPT : CONNS_MIN;
+	fields[0].number = wanted;
+	log_event(LOG_WARN, "fewer connections than asked for: the descriptor limit is low", fields);
+	return wanted;
+}
+
+/*
+ * A state directory that cannot be used is no reason to stop, but to say so. It is only looked at: nothing is made
+ * before there is something to keep.
+ */
+static void state_check(const char *configured)
+{
+	char path[PATH_MAX];
+	struct buf b;
+	struct log_field fields[] = { { "directory" }, { "error" }, { 0 } };
+	int r;
+
+	buf_over(&b, path, sizeof(path));
+	buf_puts(&b, configured ? configured : host_root());
+	if (!configured)
+		buf_puts(&b, STATE_BELOW_ROOT);
+	fields[0].text = buf_all(&b);
+	r = dir_usable(fields[0].text);
+	if (r == 0)
+		return;
+	fields[1].text = slice_of(strerror(-r));
+	log_event(LOG_WARN, "state directory cannot be written: nothing will survive a restart", fields);
+}
+
 static int serve_http(void)
 {
-	static const struct transport http = { .stop = serve_stop, .hang_up = token_reread };
+	static const struct transport http = { .stop = serve_stop, .hang_up = token_reread, .log_json = true };
 	struct serve_config c = {
 		.host = cfg.host,
 		.port = (unsigned)cfg.port,
-		.max_conns = (unsigned)cfg.max_conns,
 		.rate_limit = cfg.rate_limit,
 		.health_detail = cfg.health_detail,
-		.origin = { cfg.public_url, cfg.domain, cfg.allowed_origins, cfg.allowed_hosts, cfg.trusted_proxies },
+		.origin = { cfg.public_url, cfg.domain, cfg.allowed_origins, cfg.allowed_hosts, cfg.trusted_proxies, cfg.host,
+			(unsigned)cfg.port },
 	};
 	int r = origin_load(&c.origin);
 
@@ -131,6 +212,8 @@ static int serve_http(void)
 		r = start_up(&cfg, "host", &http);
 	if (r)
 		return r;
+	state_check(cfg.state_dir);
+	c.max_conns = connections_allowed((unsigned)cfg.max_conns);
 	c.health = (struct health_config){ cfg.max_instances, host_root() };
 	r = serve_start(&c);
 	return r < 0 ? serve_failed(r) : start_run();

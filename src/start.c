@@ -95,7 +95,7 @@ static int set_up_loop(const struct config *c)
 	if (r == 0)
 		r = signals_init(signalled);
 	if (r == 0)
-		r = jobs_init((size_t)c->max_output);
+		r = jobs_init((size_t)(c->structured ? 2 * c->max_output : c->max_output));	/* the text stands twice */
 	return r < 0 ? complain(1, "cannot start: %s", strerror(-r)) : 0;
 }
 
@@ -105,7 +105,7 @@ int start_up(const struct config *c, const char *tools, const struct transport *
 
 	transport = t;
 	stop_grace_ms = c->stop_grace_ms;
-	log_setup((enum log_level)c->log_level, c->log_json);
+	log_setup((enum log_level)c->log_level, c->log_json < 0 ? t->log_json : c->log_json);
 	mem_set_budget(c->memory ? (size_t)c->memory : machine_budget());
 	child_environment(env_list());
 	r = set_up_tools(c, tools);

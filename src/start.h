@@ -22,6 +22,7 @@ int start_tools(const struct config *c, const char *dflt) __attribute__((warn_un
 struct transport {
 	void (*stop)(int64_t grace_ms);
 	void (*hang_up)(void);
+	bool log_json;		/* unless SANDSTORM_LOG_FORMAT says otherwise */
 };
 int start_up(const struct config *c, const char *tools, const struct transport *t) __attribute__((warn_unused_result));
 

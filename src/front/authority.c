@@ -108,8 +108,11 @@ bool authority_parse_origin(struct slice s, struct authority *a)
 	return true;
 }
 
+/* "//" at the start would be an authority again, as in "https://https://h". */
 static bool is_path(struct slice s)
 {
+	if (str_starts(s, "//"))
+		return false;
 	for (size_t i = 0; i < s.n; i++)
 		if (s.p[i] <= ' ' || s.p[i] >= 0x7f || strchr("?#\"\\<>", s.p[i]))
 			return false;
@@ -144,4 +147,11 @@ bool authority_is_loopback(const struct authority *a)
 
 	return http_same(a->host, "localhost") ||
 	       (address_parse(a->host, addr) && address_is_loopback(addr));
+}
+
+void authority_put(struct buf *b, const char *host, unsigned port)
+{
+	bool bare_v6 = strchr(host, ':') && host[0] != '[';
+
+	buf_printf(b, "%s%s%s:%u", bare_v6 ? "[" : "", host, bare_v6 ? "]" : "", port);
 }

@@ -5,7 +5,7 @@
 #ifndef FRONT_AUTHORITY_H
 #define FRONT_AUTHORITY_H
 
-#include "base/slice.h"
+#include "base/buf.h"
 
 /* All slices point into the text that was parsed. */
 struct authority {
@@ -19,11 +19,13 @@ bool authority_parse(struct slice s, struct authority *a);
 /* "scheme://host[:port]" */
 bool authority_parse_origin(struct slice s, struct authority *a);
 /*
- * Cuts "http[s]://host[:port]" off the front of a URL; *path becomes the rest (empty or from "/",
- * without "?", "#", quotes, blanks and controls).
+ * Cuts "http[s]://host[:port]" off the front of a URL; *path becomes the rest (empty or from one
+ * "/", without "?", "#", quotes, blanks and controls).
  */
 bool authority_parse_url(struct slice url, struct authority *a, struct slice *path);
 
+/* "host:port" of an address to listen on, an IPv6 one in brackets. */
+void authority_put(struct buf *b, const char *host, unsigned port);
 bool authority_same_host(const struct authority *a, const struct authority *b);
 bool authority_same_origin(const struct authority *a, const struct authority *b);
 /* localhost, 127.0.0.0/8 or ::1. */

@@ -76,3 +76,16 @@ bool cidr_has(const struct cidr *c, const unsigned char addr[16])
 	prefix_of(addr, c->bits, prefix);
 	return memcmp(prefix, c->addr, 16) == 0;
 }
+
+void address_put(struct buf *b, const unsigned char address[16])
+{
+	static const unsigned char v4[12] = { [10] = 0xff, [11] = 0xff };
+	const unsigned char *p = address;
+
+	if (memcmp(address, v4, sizeof(v4)) == 0) {
+		buf_printf(b, "%u.%u.%u.%u", p[12], p[13], p[14], p[15]);
+		return;
+	}
+	for (int i = 0; i < 16; i += 2)
+		buf_printf(b, "%s%x", i ? ":" : "", (unsigned)(p[i] << 8 | p[i + 1]));
+}

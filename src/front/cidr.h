@@ -4,7 +4,7 @@
 #ifndef FRONT_CIDR_H
 #define FRONT_CIDR_H
 
-#include "base/slice.h"
+#include "base/buf.h"
 
 /* The network of the first `bits` of addr. */
 struct cidr {
@@ -24,5 +24,7 @@ bool address_is_loopback(const unsigned char addr[16]);
 /* "10.0.0.0/8", "fd00::/8", or one address. Bits behind the prefix must be zero. */
 bool cidr_parse(struct slice s, struct cidr *c);
 bool cidr_has(const struct cidr *c, const unsigned char addr[16]);
+/* Dotted for IPv4, else eight groups of hex digits (RFC 4291 section 2.2, not shortened). */
+void address_put(struct buf *b, const unsigned char address[16]);
 
 #endif

@@ -1,8 +1,10 @@
 #include "front/http_mcp.h"
 
 #include "base/str.h"
+#include "front/cidr.h"
 #include "front/gate.h"
 #include "front/header_text.h"
+#include "front/origin.h"
 #include "mcp/rpc.h"
 
 /* One request and its answer, in the job's memory. */
@@ -11,6 +13,7 @@ struct exchange {
 	const struct http_head *head;	/* NULL once the message has been started */
 	struct slice fields;		/* for a stream */
 	struct slice plain_fields;	/* for any other answer */
+	unsigned char client[16];	/* its address */
 	bool stream_ok, json_ok;	/* what the client accepts */
 	bool modern;
 };
@@ -182,7 +185,15 @@ static bool check_method(struct job *j, struct slice method)
 	return false;
 }
 
+static void put_client(const struct job *j, struct buf *b)
+{
+	const struct exchange *x = j->peer;
+
+	address_put(b, x->client);
+}
+
 static const struct sink sink = {
+	.put_client = put_client,
 	.event = sink_event,
 	.reply = sink_reply,
 	.check_version = check_version,
@@ -271,6 +282,7 @@ static struct exchange *exchange_new(struct job *j, struct http_request *r)
 	*x = (struct exchange){ .conn = r->conn, .head = h, .modern = j->modern };
 	x->stream_ok = h->accept & ACCEPT_SSE;
 	x->json_ok = h->accept & ACCEPT_JSON;
+	origin_client(h, http_peer(r->conn), x->client);
 	x->fields = answer_fields(j, h);
 	if (x->fields.n)
 		x->plain_fields = slice_from(x->fields, sizeof(STREAM_FIELDS) - 1);

@@ -177,13 +177,12 @@ static int exchange(struct probe *p, const unsigned char addr[16])
 static int answer_status(struct slice answer, struct slice *body)
 {
 	static const char begin[] = "HTTP/1.x ";
-	struct slice digits = { answer.p + sizeof(begin) - 1, 3 };
-	size_t scanned = 0, head = http_head_end(answer, &scanned);
+	size_t at = sizeof(begin) - 1, scanned = 0, head = http_head_end(answer, &scanned);
 	int64_t status;
 
-	if (!head || !str_starts(answer, "HTTP/1.") || head < sizeof(begin) - 1 + 3)
+	if (head < at + 4 || !str_starts(answer, "HTTP/1.") || answer.p[at + 3] > ' ')
 		return 0;
-	if (str_int(digits, &status) < 0 || status < 100)
+	if (str_int((struct slice){ answer.p + at, 3 }, &status) < 0 || status < 100)
 		return 0;
 	*body = slice_from(answer, head);
 	return (int)status;

@@ -5,6 +5,8 @@
 #include "base/log.h"
 #include "bounds.h"
 #include "front/auth.h"
+#include "front/authority.h"
+#include "front/cidr.h"
 #include "front/gate.h"
 #include "front/http_mcp.h"
 #include "mcp/job.h"
@@ -48,12 +50,24 @@ static void log_serving(const struct serve_config *c)
 	char mem[300];
 	struct buf url;
 	struct log_field fields[] = { { "url" }, { 0 } };
-	bool bracket = strchr(c->host, ':') && c->host[0] != '[';
 
 	buf_over(&url, mem, sizeof(mem));
-	buf_printf(&url, "http://%s%s%s:%u/mcp", bracket ? "[" : "", c->host, bracket ? "]" : "", c->port);
+	buf_puts(&url, "http://");
+	authority_put(&url, c->host, c->port);
+	buf_puts(&url, "/mcp");
 	fields[0].text = buf_all(&url);
 	log_event(LOG_INFO, "serving", fields);
+}
+
+static void warn_wide(const char *host)
+{
+	unsigned char address[16];
+
+	if (http_same(slice_of(host), "localhost"))
+		return;
+	if (!address_parse_hop(slice_of(host), address) || !address_is_loopback(address))
+		log_event(LOG_WARN, "listening beyond loopback without TLS: the token travels in clear text, put a TLS "
+			"proxy in front", NULL);
 }
 
 int serve_start(const struct serve_config *c)
@@ -68,8 +82,10 @@ int serve_start(const struct serve_config *c)
 	r = http_init(&server);
 	if (r == 0)
 		r = http_listen(c->host, c->port);
-	if (r == 0)
+	if (r == 0) {
 		log_serving(c);
+		warn_wide(c->host);
+	}
 	return r;
 }
 

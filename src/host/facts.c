@@ -282,33 +282,30 @@ static void put_figure(struct buf *b, uint64_t bytes)
 }
 
 /* Free memory as far as anything tells; all figures are 0 when nothing does. */
-static void read_memory(struct memory_reader *m)
+static struct memory_reader read_memory(void)
 {
-	uint64_t *f = m->figure;
+	struct memory_reader m = { .r.line = memory_line };
+	uint64_t *f = m.figure;
 
-	*m = (struct memory_reader){ .r.line = memory_line };
-	if (!read_lines(&m->r, "/proc/meminfo") || f[TOTAL] == 0)
+	if (!read_lines(&m.r, "/proc/meminfo") || f[TOTAL] == 0)
 		ask_kernel(f);
 	if (f[AVAILABLE] == 0) /* kernels before 3.14 do not say */
 		f[AVAILABLE] = f[FREE] + f[BUFFERS] + f[CACHED] + f[RECLAIMABLE];
 	if (f[AVAILABLE] > f[TOTAL]) /* some containers */
 		f[AVAILABLE] = f[TOTAL];
+	return m;
 }
 
 uint64_t facts_memory_available(void)
 {
-	struct memory_reader m;
-
-	read_memory(&m);
-	return m.figure[AVAILABLE];
+	return read_memory().figure[AVAILABLE];
 }
 
 void facts_memory(struct buf *b)
 {
-	struct memory_reader m;
+	struct memory_reader m = read_memory();
 	uint64_t *f = m.figure;
 
-	read_memory(&m);
 	buf_puts(b, memory_heading);
 	buf_puts(b, "\nMem:    ");
 	put_figure(b, f[TOTAL]);

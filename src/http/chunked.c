@@ -6,7 +6,8 @@
 
 enum {
 	SIZE,		/* digits of a size */
-	EXTENSION,	/* behind them, up to CR */
+	BLANK,		/* blanks behind them */
+	EXTENSION,	/* from ";" up to CR */
 	SIZE_LF,
 	DATA,
 	DATA_CR,
@@ -45,7 +46,9 @@ static int size_byte(struct chunked *c, char b)
 		return -EBADMSG;
 	if (b == '\r')
 		return SIZE_LF;
-	return b == ';' || b == ' ' || b == '\t' ? EXTENSION : -EBADMSG;
+	if (b == ' ' || b == '\t')
+		return BLANK;
+	return b == ';' ? EXTENSION : -EBADMSG;
 }
 
 /* A byte that is dropped: state next after CR, else the same state again. */
@@ -54,6 +57,14 @@ static int skip_byte(struct chunked *c, char b, int same, int next)
 	if (++c->skipped > HTTP_HEAD_MAX || b == '\n' || b == '\0')
 		return -EBADMSG;
 	return b == '\r' ? next : same;
+}
+
+/* Another size behind blanks would be one that others may read. */
+static int blank_byte(struct chunked *c, char b)
+{
+	if (b != ' ' && b != '\t' && b != '\r')
+		return b == ';' ? EXTENSION : -EBADMSG;
+	return skip_byte(c, b, BLANK, SIZE_LF);
 }
 
 static int expect(char b, char want, int next)
@@ -67,6 +78,8 @@ static int step(struct chunked *c, char b)
 	switch (c->state) {
 	case SIZE:
 		return size_byte(c, b);
+	case BLANK:
+		return blank_byte(c, b);
 	case EXTENSION:
 		return skip_byte(c, b, EXTENSION, SIZE_LF);
 	case SIZE_LF:

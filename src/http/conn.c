@@ -199,14 +199,13 @@ static bool keep_bytes(struct http_conn *c, struct slice bytes)
 }
 
 /*
- * A body that is not there yet. The head is kept; a small body of known length is collected behind it, any other in an
- * upload buffer. 0, or a status to refuse with. All of `all` is used then.
+ * A body that is not there yet: a small one of known length will be collected behind its head, any other in an upload
+ * buffer. 0, or a status to refuse with.
  */
-static int body_begin(struct http_conn *c, const struct http_head *h, struct slice all, size_t head)
+static int body_begin(struct http_conn *c, const struct http_head *h, size_t head)
 {
 	struct extra *x = conn_extra(c);
-	bool small = !h->chunked && h->length <= HTTP_SMALL_BODY, own = x->in.len && all.p == x->in.p;
-	struct slice body = slice_from(all, head);
+	bool small = !h->chunked && h->length <= HTTP_SMALL_BODY;
 
 	x->head = head;
 	x->left = h->chunked ? -1 : h->length;
@@ -214,13 +213,26 @@ static int body_begin(struct http_conn *c, const struct http_head *h, struct sli
 	x->upload = small ? NULL : upload_take();
 	if (!small && !x->upload)
 		return 503;
-	if (!own && !keep_bytes(c, small ? all : slice_head(all, head)))
-		return 503;
 	c->state = CONN_BODY;
 	conn_queue(c, QUEUE_BODY);
 	if (h->expect_continue)
 		say_continue(c);
-	return small ? 0 : upload_feed(x, &body);
+	return 0;
+}
+
+/* What has come behind the head so far goes where the body is collected. */
+static void body_first(struct http_conn *c)
+{
+	struct extra *x = conn_extra(c);
+	struct slice body = slice_from(buf_all(&x->in), x->head);
+	int r;
+
+	if (!x->upload)
+		return;
+	r = upload_feed(x, &body);
+	buf_cut(&x->in, x->head);
+	if (r > 1)
+		refuse(c, r, refusal_text(r));
 }
 
 /* A chunked body that stands complete in text, decoded in place. Gives the bytes used, 0: not complete; or -EBADMSG. */
@@ -279,7 +291,7 @@ static void conn_note_head(struct http_conn *c, const struct http_head *h)
 
 /*
  * One request at the start of text, whose head has `head` bytes. Gives the bytes used; 0 when its body is still to
- * come and everything was kept, or when the connection was refused or closed.
+ * come, or when the connection was refused or closed.
  */
 static size_t request_take(struct http_conn *c, char *text, size_t head, size_t n)
 {
@@ -303,8 +315,8 @@ static size_t request_take(struct http_conn *c, char *text, size_t head, size_t 
 		request_serve(&r, route);
 		return used;
 	}
-	status = body_begin(c, &h, (struct slice){ text, n }, head);
-	if (status > 1)
+	status = body_begin(c, &h, head);
+	if (status)
 		refuse(c, status, refusal_text(status));
 	return 0;
 }
@@ -350,13 +362,15 @@ static void head_feed(struct http_conn *c, struct slice fresh)
 	c->reading = true;
 	done = serve_text(c, text, n);
 	c->reading = false;
-	if (c->state == CONN_FREE || c->state == CONN_LINGER || c->state == CONN_BODY)
+	if (c->state == CONN_FREE || c->state == CONN_LINGER)
 		return;
 	if (own)
 		buf_drop(&x->in, done);
 	else if (!keep_bytes(c, (struct slice){ text + done, n - done }))
 		conn_close(c);
-	if (c->state == CONN_HEAD && x->in.len && c->queue != QUEUE_HEAD)
+	if (c->state == CONN_BODY)
+		body_first(c);
+	else if (c->state == CONN_HEAD && x->in.len && c->queue != QUEUE_HEAD)
 		conn_queue(c, QUEUE_HEAD);
 	if (x->in.max && !x->in.len)
 		buf_release(&x->in);

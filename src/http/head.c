@@ -99,20 +99,25 @@ static int version_take(struct http_head *h, struct slice s)
 	return s.p[5] == '1' ? 0 : 505;
 }
 
-/* A proxy may send the absolute form (RFC 9112 section 3.2.2): scheme and authority are cut off. */
-static struct slice target_path(struct slice s)
+/*
+ * A proxy may send the absolute form (RFC 9112 section 3.2.2): scheme and authority are cut off, and the authority
+ * counts instead of what Host says, which field_use then finds taken. Empty: no target for us.
+ */
+static struct slice target_path(struct http_head *h, struct slice s)
 {
-	const char *slash;
+	size_t i = 0;
 
-	if (s.n && s.p[0] == '/')
-		return s;
-	if (slice_is(s, "*"))
+	if ((s.n && s.p[0] == '/') || slice_is(s, "*"))
 		return s;
 	if (!http_same(slice_head(s, 7), "http://") && !http_same(slice_head(s, 8), "https://"))
 		return (struct slice){ s.p, 0 };
 	s = slice_from(s, s.p[4] == ':' ? 7 : 8);
-	slash = memchr(s.p, '/', s.n);
-	return slash ? slice_from(s, (size_t)(slash - s.p)) : (struct slice){ s.p - 1, 1 };	/* the one before the host */
+	while (i < s.n && s.p[i] != '/' && s.p[i] != '?')
+		i++;
+	if (i == 0)
+		return (struct slice){ s.p, 0 };
+	h->field[FIELD_HOST] = slice_head(s, i);
+	return i < s.n && s.p[i] == '/' ? slice_from(s, i) : (struct slice){ s.p - 1, 1 };	/* the slash before the host */
 }
 
 static int hex_digit(char c)
@@ -168,7 +173,7 @@ static int request_line(struct http_head *h, struct slice line)
 	if (status)
 		return status;
 	h->method = method_of(method);
-	h->query = target_path(target);
+	h->query = target_path(h, target);
 	h->path = str_split(&h->query, '?');
 	return h->path.n ? 0 : 400;
 }
@@ -239,7 +244,7 @@ static void connection_take(struct http_head *h, struct slice list)
 		struct slice word = str_trim(str_split(&list, ','));
 
 		if (http_same(word, "close"))
-			h->keep_alive = false;
+			h->close = true;
 		else if (http_same(word, "keep-alive") && h->minor == 0)
 			h->keep_alive = true;
 	}
@@ -281,7 +286,8 @@ static int field_use(struct http_head *h, const struct field *f, struct slice v)
 		h->expect_continue = http_same(v, "100-continue");
 		return h->expect_continue ? 0 : 417;
 	default:
-		if (!h->field[f->at].p)
+		/* Of several lists of addresses the last is the nearest proxy's, what stands before anybody may have sent. */
+		if (!h->field[f->at].p || f->at == FIELD_FORWARDED_FOR)
 			h->field[f->at] = v;
 		return 0;
 	}
@@ -325,6 +331,7 @@ static bool row_seen(uint32_t seen, int use, int at)
 /* What only the whole head can tell. */
 static int head_check(struct http_head *h, uint32_t seen)
 {
+	h->keep_alive = h->keep_alive && !h->close;
 	if (h->chunked && (h->length >= 0 || h->minor == 0))
 		return 400;
 	if (h->minor > 0 && !row_seen(seen, KEEP, FIELD_HOST))
@@ -343,8 +350,8 @@ int http_head_parse(struct http_head *h, struct slice text)
 	int status, count = 0;
 
 	*h = (struct http_head){ .length = -1 };
-	while (rest.n && (rest.p[0] == '\r' || rest.p[0] == '\n'))	/* RFC 9112 section 2.2 */
-		rest = slice_from(rest, 1);
+	if (str_starts(rest, "\n") || str_starts(rest, "\r\n"))	/* RFC 9112 section 2.2 */
+		line_take(&rest);
 	status = request_line(h, line_take(&rest));
 	h->keep_alive = h->minor > 0;
 	while (status == 0 && rest.n) {

@@ -42,6 +42,7 @@ struct http_head {
 	int64_t length;			/* Content-Length, -1: none */
 	bool chunked;
 	bool keep_alive;
+	bool close;			/* Connection: close, which wins over keep-alive */
 	bool expect_continue;
 	unsigned accept;		/* ACCEPT_ bits; both when there is no Accept */
 };

@@ -17,6 +17,27 @@ union address {
 
 static struct watch listeners[LISTENERS_MAX];
 static int listeners_n;
+static struct timer pause_timer;
+
+/* Out of descriptors: the kernel would report the waiting connection again and again. */
+static void listen_want(unsigned want)
+{
+	for (int i = 0; i < listeners_n; i++)
+		watch_want(&listeners[i], want);
+}
+
+static void pause_over(struct timer *t)
+{
+	(void)t;
+	listen_want(LOOP_READ);
+}
+
+static void listen_pause(void)
+{
+	pause_timer.fire = pause_over;
+	timer_set(&pause_timer, ACCEPT_PAUSE_MS);
+	listen_want(0);
+}
 
 static void note_peer(struct http_conn *c, const union address *a)
 {
@@ -35,8 +56,11 @@ static bool accept_one(int listener)
 	int on = 1, fd = accept4(listener, &a.any, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct http_conn *c;
 
-	if (fd < 0)
+	if (fd < 0) {
+		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
+			listen_pause();
 		return errno == EINTR || errno == ECONNABORTED;
+	}
 	c = conn_take();
 	if (!c) {	/* all have a running request */
 		close(fd);

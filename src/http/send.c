@@ -52,8 +52,11 @@ static void put_date(struct buf *b)
 	buf_puts(b, "\r\n");
 }
 
-static void put_length(struct http_conn *c, struct buf *b, int64_t length)
+/* RFC 9110 section 8.6: a 204 has neither a body nor a length. */
+static void put_length(struct http_conn *c, struct buf *b, int status, int64_t length)
 {
+	if (status == 204)
+		return;
 	if (length >= 0)
 		buf_printf(b, "Content-Length: %lld\r\n", (long long)length);
 	else if (c->minor > 0)
@@ -68,7 +71,7 @@ void http_put_head(struct http_conn *c, struct buf *b, int status, const char *t
 	put_date(b);
 	if (type)
 		buf_printf(b, "Content-Type: %s\r\n", type);
-	put_length(c, b, length);
+	put_length(c, b, status, length);
 	if (http_stopping())
 		c->keep_alive = false;
 	if (!c->keep_alive)

@@ -46,6 +46,8 @@ struct sink {
 	 */
 	bool (*check_version)(struct job *j, struct slice version);
 	bool (*check_method)(struct job *j, struct slice method);
+	/* Who asked, for the log; NULL: the one who started us. */
+	void (*put_client)(const struct job *j, struct buf *b);
 	/* notifications/cancelled names a request of the same peer; false: ids of several clients may collide. */
 	bool cancel_by_id;
 };

@@ -82,8 +82,8 @@ bool meta_take(struct job *j, struct slice method)
 	}
 	if (m[PROGRESS] >= 0)
 		progress_take(j, m[PROGRESS]);
-	if (m[PROTOCOL] < 0 && !j->modern && !slice_is(method, "server/discover"))
-		return true;
+	if (m[PROTOCOL] < 0 && !j->modern && !(slice_is(method, "server/discover") && !j->sink->check_version))
+		return true;	/* legacy; a probe without _meta is modern only where no head could say so */
 	if (j->batch_at >= 0) {
 		rpc_error(j, RPC_INVALID, "A batch cannot hold messages of revision %s", era_modern()->version);
 		return false;

@@ -24,6 +24,8 @@ cli         runs the binary to its end: cli("call", "workspace_info", env={...},
 At the end of a test each server's stdin is closed and it must exit with 0 (unless the test has called close() or
 wait_exit() and so looked at the exit code itself), its stdout must have held messages only, and no process it started
 may be alive. A test that starts daemons on purpose sets `s.allow_leftovers = True`; they are ended all the same.
+
+Tests marked `long` wait for real time limits and run only with SANDSTORM_LONG_TESTS=1, as in CI.
 """
 
 import os
@@ -32,11 +34,21 @@ import subprocess
 
 import pytest
 
-import httpwire
 import mcpwire
 import webserver
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "long: takes from 5 s to minutes, runs with SANDSTORM_LONG_TESTS=1")
+
+
+def pytest_collection_modifyitems(items):
+    if os.environ.get("SANDSTORM_LONG_TESTS") != "1":
+        for item in items:
+            if item.get_closest_marker("long"):
+                item.add_marker(pytest.mark.skip(reason="SANDSTORM_LONG_TESTS is not 1"))
 
 
 @pytest.fixture(scope="session")
@@ -85,34 +97,9 @@ def host(server):
     return server.start()
 
 
-class WebStarter:
-    """The same for servers over HTTP."""
-
-    def __init__(self, binary, workspace, cwd):
-        self._binary, self._workspace, self._cwd = binary, workspace, cwd
-        self.started = []
-
-    def start(self, args=(), env=None, root=..., host="127.0.0.1", address=None, token=webserver.TOKEN, wrap=()):
-        argv = [*wrap, self._binary, "serve", *map(str, args)]
-        root = self._workspace if root is ... else root
-        for _ in range(5):
-            port = httpwire.free_port()
-            changes = {"SANDSTORM_MCP_HOST": address or host, "SANDSTORM_MCP_PORT": str(port),
-                       "SANDSTORM_MCP_TOKEN": token, **(env or {})}
-            server = webserver.WebServer(argv, mcpwire.clean_environment(root, changes), self._cwd, host, port, token)
-            self.started.append(server)
-            if server.wait_ready():
-                return server
-            assert "SANDSTORM_MCP_PORT" in server.stderr_text(), f"not started: {server.stderr_text()}"
-            self.started.remove(server)     # somebody else was faster
-        raise AssertionError("no port was free")
-
-    __call__ = start
-
-
 @pytest.fixture
 def web(binary, workspace, tmp_path):
-    starter = WebStarter(binary, workspace, tmp_path)
+    starter = webserver.WebStarter(binary, workspace, tmp_path)
     yield starter
     complaints = [text for w in starter.started for text in w.end()]
     assert not complaints, "; ".join(complaints)

@@ -7,6 +7,7 @@
                                            the mapping changes (None takes one out)
     w.start(message, {...})                the same without waiting: the Connection, for .answer() or .stream()
     w.rpc(method, params, era="modern")    Answer to a request in that era, "legacy" by default
+    w.read_log.clear(), .set()             stop reading its log, and go on
     w.request, result, error, call, text, failure, notes, w.modern.call, ...    as mcpwire.Server has them
 
 What belongs to a process (rss_kib, descendants, stderr_text, signal, ...) is in process.py. The requests of `request`
@@ -16,13 +17,15 @@ and its kin go over one kept connection, those of `exchange`, `post`, `start` an
 import base64
 import contextlib
 import json
+import os
+import socket
 import subprocess
 import threading
 import time
 
-from httpwire import Connection, request
+from httpwire import Connection, free_port, request
 from mcpwire import MODERN, MODERN_META, Requests, same_id
-from process import Process
+from process import Process, clean_environment
 
 TOKEN = "e2e-token-0123456789abcdef"
 
@@ -98,22 +101,35 @@ class WebServer(Process, Speaker):
         self._opened = []
         self.process = subprocess.Popen(argv, env=self.marked(env), cwd=cwd, stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.read_log = threading.Event()
+        self.read_log.set()
         self._reader = threading.Thread(target=self._read_stderr, daemon=True)
         self._reader.start()
+
+    def _read_stderr(self):
+        while chunk := os.read(self.process.stderr.fileno(), 4096):
+            self._errors += chunk
+            self.read_log.wait()
 
     def _state(self):
         return f"exit code {self.process.poll()}, stderr {self.stderr_text()[-800:]!r}"
 
     def wait_ready(self, timeout=10):
-        """Until it serves: True; False when it has ended instead."""
+        """Until it serves, as the log says or, where that line is left out, the port: True; False when it has ended."""
         deadline = time.monotonic() + timeout
-        while "serving" not in self.stderr_text():
+        quiet = time.monotonic() + 0.2
+        while "serving" not in self.stderr_text() and not (time.monotonic() > quiet and self._listens()):
             if not self.alive():
                 self._reader.join(5)
                 return False
             assert time.monotonic() < deadline, f"not ready in time; {self._state()}"
             time.sleep(0.005)
         return True
+
+    def _listens(self):
+        with contextlib.suppress(OSError), socket.create_connection((self.host, self.port), 1):
+            return self.alive()
+        return False
 
     # -- requests -------------------------------------------------------------------------------------------------
 
@@ -220,3 +236,28 @@ class WebServer(Process, Speaker):
             with contextlib.suppress(OSError):
                 pipe.close()
         return complaints
+
+
+class WebStarter:
+    """Starts servers on free ports and remembers them; the fixture `web` in conftest.py says what the parameters are."""
+
+    def __init__(self, binary, workspace, cwd):
+        self._binary, self._workspace, self._cwd = binary, workspace, cwd
+        self.started = []
+
+    def start(self, args=(), env=None, root=..., host="127.0.0.1", address=None, token=TOKEN, wrap=()):
+        argv = [*wrap, self._binary, "serve", *map(str, args)]
+        root = self._workspace if root is ... else root
+        for _ in range(5):
+            port = free_port()
+            changes = {"SANDSTORM_MCP_HOST": address or host, "SANDSTORM_MCP_PORT": str(port),
+                       "SANDSTORM_MCP_TOKEN": token, **(env or {})}
+            server = WebServer(argv, clean_environment(root, changes), self._cwd, host, port, token)
+            self.started.append(server)
+            if server.wait_ready():
+                return server
+            assert "SANDSTORM_MCP_PORT" in server.stderr_text(), f"not started: {server.stderr_text()}"
+            self.started.remove(server)     # somebody else was faster
+        raise AssertionError("no port was free")
+
+    __call__ = start

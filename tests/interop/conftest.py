@@ -1,0 +1,49 @@
+"""Fixtures of the tests with clients of other languages; servers are started as in tests/e2e.
+
+clients     the folder in which `make interop` has installed them (build/interop).
+"""
+
+import os
+import pathlib
+import shutil
+import sys
+
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+REPOSITORY = HERE.parents[1]
+sys.path.insert(0, str(HERE.parent / "e2e"))
+
+import webserver  # noqa: E402, its folder had to be named first
+
+
+@pytest.fixture(scope="session")
+def binary():
+    path = pathlib.Path(os.environ.get("SANDSTORM_BIN") or REPOSITORY / "out" / "sandstorm-mcp").absolute()
+    if not os.access(path, os.X_OK):
+        pytest.fail(f"{path} is missing or not executable: build it first (make)")
+    return str(path)
+
+
+@pytest.fixture(scope="session")
+def clients():
+    folder = REPOSITORY / "build" / "interop"
+    if not (folder / "node_modules").is_dir():
+        pytest.fail(f"{folder} has no clients: run make interop")
+    shutil.copy(HERE / "client.mjs", folder)
+    return folder
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    path = tmp_path.resolve() / "workspace"
+    path.mkdir()
+    return path
+
+
+@pytest.fixture
+def web(binary, workspace, tmp_path):
+    starter = webserver.WebStarter(binary, workspace, tmp_path)
+    yield starter.start()
+    complaints = [text for server in starter.started for text in server.end()]
+    assert not complaints, "; ".join(complaints)

@@ -1,0 +1,223 @@
+/*
+ * Arguments: which forms of a value are taken, and which are refused with their name and the rule.
+ */
+#include "peer.h"
+
+#define ARGS(args) CALL("1", "show", args)
+#define taken(args, text) asked(ARGS(args), OK("1", TEXT_RESULT(text)))
+#define refused(args, rule) asked(ARGS(args), OK("1", FAIL_RESULT("Invalid arguments for show: " rule)))
+
+/* What `show` says of arguments that are not given. */
+#define NO_S "s0= "
+#define NO_N "n0=0 "
+#define NO_B "b0=0 "
+#define NO_T "t0=0,"
+
+static void test_what_is_not_given_is_empty(void **state)
+{
+	(void)state;
+	taken("{}", NO_S NO_N NO_B NO_T);
+	asked(MSG("\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"show\"}"),
+		OK("1", TEXT_RESULT(NO_S NO_N NO_B NO_T)));
+}
+
+static void test_order_and_escapes_of_names_do_not_matter(void **state)
+{
+	(void)state;
+	taken("{\"t\":1,\"\\u0073\":\"x\",\"b\":true,\"n\":2}", "s1=x n1=2 b1=1 t1=1000,1");
+}
+
+static void test_null_is_taken_where_the_schema_has_it_and_means_not_given(void **state)
+{
+	(void)state;
+	taken("{\"s\":null,\"n\":null}", NO_S NO_N NO_B NO_T);
+	refused("{\"b\":null}", "b: must be true or false");
+	refused("{\"t\":null}", "t: must be a number of seconds");
+	asked(CALL("1", "echo", "{\"text\":null}"), OK("1", FAIL_RESULT("Invalid arguments for echo: text: must be a string")));
+}
+
+static void test_a_required_argument_must_be_there(void **state)
+{
+	(void)state;
+	asked(CALL("1", "echo", "{}"), OK("1", FAIL_RESULT("Invalid arguments for echo: text: required")));
+}
+
+static void test_an_unknown_argument_is_told_by_name(void **state)
+{
+	(void)state;
+	refused("{\"bogus\":1}", "bogus: unknown argument");
+	refused("{\"S\":\"x\"}", "S: unknown argument");
+	refused("{\"s\":\"x\",\"\":1}", ": unknown argument");
+	refused("{\"a\\nb\":1}", "a\\nb: unknown argument");
+	refused("{\"\\udc00\":1}", "\\\"\\\\udc00\\\": unknown argument");
+	asked(CALL("1", "fail", "{\"x\":1}"), OK("1", FAIL_RESULT("Invalid arguments for fail: x: unknown argument")));
+}
+
+static void test_a_long_unknown_name_is_quoted_in_part(void **state)
+{
+	char text[2000], name[1001];
+
+	(void)state;
+	memset(name, 'q', 1000);
+	name[1000] = '\0';
+	snprintf(text, sizeof(text), ARGS("{\"%s\":1}"), name);
+	assert_int_equal(strspn(strstr(ask(text), "qqq"), "q"), NAME_SHOWN_MAX);
+}
+
+static void test_an_argument_given_twice_is_refused(void **state)
+{
+	(void)state;
+	refused("{\"n\":1,\"n\":1}", "n: given twice");
+	refused("{\"n\":null,\"n\":1}", "n: given twice");
+	refused("{\"s\":\"\",\"\\u0073\":\"\"}", "s: given twice");
+}
+
+static void test_only_the_first_fault_is_told(void **state)
+{
+	(void)state;
+	refused("{\"b\":7,\"n\":\"x\",\"bogus\":1}", "b: must be true or false");
+}
+
+/* --- strings --- */
+
+static void test_strings_are_never_bent(void **state)
+{
+	(void)state;
+	taken("{\"s\":\"\"}", "s1= " NO_N NO_B NO_T);
+	taken("{\"s\":\" 5 \"}", "s1= 5  " NO_N NO_B NO_T);
+	taken("{\"s\":\"null\"}", "s1=null " NO_N NO_B NO_T);
+	taken("{\"s\":\"\\u00e9\\ud83d\\ude00\\r\\n\"}", "s1=\xc3\xa9\xf0\x9f\x98\x80\\r\\n " NO_N NO_B NO_T);
+	refused("{\"s\":5}", "s: must be a string");
+	refused("{\"s\":true}", "s: must be a string");
+	refused("{\"s\":[\"x\"]}", "s: must be a string");
+	refused("{\"s\":{}}", "s: must be a string");
+}
+
+static void test_half_a_surrogate_pair_is_no_text(void **state)
+{
+	(void)state;
+	refused("{\"s\":\"a\\ud800\"}", "s: must not contain half of a surrogate pair");
+	refused("{\"s\":\"\\udc00\\ud800\"}", "s: must not contain half of a surrogate pair");
+}
+
+static void test_nul_is_taken_only_where_content_may_hold_it(void **state)
+{
+	(void)state;
+	refused("{\"s\":\"a\\u0000b\"}", "s: must not contain a NUL character");
+	asked(CALL("1", "echo", "{\"text\":\"a\\u0000b\"}"), OK("1", TEXT_RESULT("a\\u0000b")));
+}
+
+/* --- integers --- */
+
+static void test_an_integer_may_be_written_in_every_lossless_form(void **state)
+{
+	static const char *const forms[] = { "5", "5.0", "5.000", "5e0", "0.5e1", "50E-1", "\"5\"", "\"5.0\"", "\"\\u0035\"" };
+	char text[200];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(forms); i++) {
+		snprintf(text, sizeof(text), ARGS("{\"n\":%s}"), forms[i]);
+		asked(text, OK("1", TEXT_RESULT(NO_S "n1=5 " NO_B NO_T)));
+	}
+	taken("{\"n\":-0}", NO_S "n1=0 " NO_B NO_T);
+	taken("{\"n\":-3}", NO_S "n1=-3 " NO_B NO_T);
+	taken("{\"n\":9223372036854775807}", NO_S "n1=9223372036854775807 " NO_B NO_T);
+	taken("{\"n\":-9223372036854775808}", NO_S "n1=-9223372036854775808 " NO_B NO_T);
+}
+
+static void test_what_is_no_integer_is_refused(void **state)
+{
+	static const char *const forms[] = { "5.5", "1e-1", "0.0001", "\"5.5\"", "\"\"", "\" 5\"", "\"5 \"", "\"abc\"", "\"0x10\"",
+		"\"NaN\"", "\"+5\"", "\"5.\"", "\"1e\"", "\"-\"", "\"5\\u0000\"", "\"\\ud800\"", "true", "false", "[5]", "{}" };
+	char text[200];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(forms); i++) {
+		snprintf(text, sizeof(text), ARGS("{\"n\":%s}"), forms[i]);
+		asked(text, OK("1", FAIL_RESULT("Invalid arguments for show: n: must be an integer")));
+	}
+}
+
+static void test_an_integer_too_large_is_out_of_range(void **state)
+{
+	(void)state;
+	refused("{\"n\":9223372036854775808}", "n: is out of range");
+	refused("{\"n\":1e30}", "n: is out of range");
+	refused("{\"n\":\"-99999999999999999999\"}", "n: is out of range");
+}
+
+/* --- truths --- */
+
+static void test_a_truth_is_true_or_false_also_as_a_word(void **state)
+{
+	(void)state;
+	taken("{\"b\":true}", NO_S NO_N "b1=1 " NO_T);
+	taken("{\"b\":\"true\"}", NO_S NO_N "b1=1 " NO_T);
+	taken("{\"b\":false}", NO_S NO_N "b1=0 " NO_T);
+	taken("{\"b\":\"fals\\u0065\"}", NO_S NO_N "b1=0 " NO_T);
+	refused("{\"b\":1}", "b: must be true or false");
+	refused("{\"b\":0}", "b: must be true or false");
+	refused("{\"b\":\"True\"}", "b: must be true or false");
+	refused("{\"b\":\"\"}", "b: must be true or false");
+	refused("{\"b\":\"yes\"}", "b: must be true or false");
+	refused("{\"b\":[]}", "b: must be true or false");
+}
+
+/* --- seconds --- */
+
+static void test_seconds_are_bound_as_milliseconds_and_kept_as_written(void **state)
+{
+	(void)state;
+	taken("{\"t\":1.5}", NO_S NO_N NO_B "t1=1500,1.5");
+	taken("{\"t\":\"0.25\"}", NO_S NO_N NO_B "t1=250,0.25");
+	taken("{\"t\":\"0\\u002e25\"}", NO_S NO_N NO_B "t1=250,0.25");
+	taken("{\"t\":2e1}", NO_S NO_N NO_B "t1=20000,2e1");
+	taken("{\"t\":-1}", NO_S NO_N NO_B "t1=-1000,-1");
+	taken("{\"t\":0.0019}", NO_S NO_N NO_B "t1=1,0.0019");
+}
+
+/* Nothing of the text behind a short string that was unescaped counts as written. */
+static void test_of_an_escaped_number_only_its_value_is_as_written(void **state)
+{
+	(void)state;
+	taken("{\"t\":\"0.\\u0030\\u0030\\u0030\\u0030\\u0030\"}", NO_S NO_N NO_B "t1=0,0.00000");
+}
+
+static void test_what_is_no_number_of_seconds_is_refused(void **state)
+{
+	static const char *const forms[] = { "\"\"", "\"1s\"", "\"1:00\"", "\"Infinity\"", "\"0x1\"", "true", "[1]", "{}" };
+	char text[200];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(forms); i++) {
+		snprintf(text, sizeof(text), ARGS("{\"t\":%s}"), forms[i]);
+		asked(text, OK("1", FAIL_RESULT("Invalid arguments for show: t: must be a number of seconds")));
+	}
+	refused("{\"t\":1e99}", "t: is out of range");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_what_is_not_given_is_empty),
+		TEST(test_order_and_escapes_of_names_do_not_matter),
+		TEST(test_null_is_taken_where_the_schema_has_it_and_means_not_given),
+		TEST(test_a_required_argument_must_be_there),
+		TEST(test_an_unknown_argument_is_told_by_name),
+		TEST(test_a_long_unknown_name_is_quoted_in_part),
+		TEST(test_an_argument_given_twice_is_refused),
+		TEST(test_only_the_first_fault_is_told),
+		TEST(test_strings_are_never_bent),
+		TEST(test_half_a_surrogate_pair_is_no_text),
+		TEST(test_nul_is_taken_only_where_content_may_hold_it),
+		TEST(test_an_integer_may_be_written_in_every_lossless_form),
+		TEST(test_what_is_no_integer_is_refused),
+		TEST(test_an_integer_too_large_is_out_of_range),
+		TEST(test_a_truth_is_true_or_false_also_as_a_word),
+		TEST(test_seconds_are_bound_as_milliseconds_and_kept_as_written),
+		TEST(test_of_an_escaped_number_only_its_value_is_as_written),
+		TEST(test_what_is_no_number_of_seconds_is_refused),
+	};
+
+	return cmocka_run_group_tests(tests, peer_start, NULL);
+}
