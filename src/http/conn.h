@@ -68,6 +68,34 @@ void conn_close(struct http_conn *c);
 void conn_queue(struct http_conn *c, enum conn_queue q);	/* with a new deadline */
 bool http_stopping(void);
 
+/* route.c */
+/* An answer after which the connection ends, since what follows in it cannot be told apart any more. */
+void conn_refuse(struct http_conn *c, int status);
+/* The route of that path and method; NULL and the methods that are allowed there, 0: no such path. */
+const struct http_route *route_find(const struct http_head *h, unsigned *allowed);
+/*
+ * The route, once its gate has let the request pass. NULL: answered; where a body follows that nobody will read the
+ * connection ends after that.
+ */
+const struct http_route *route_request(struct http_request *r, bool body_there);
+
+/* body.c */
+/* Keeps bytes in the connection's own memory. False: no memory. */
+bool conn_keep(struct http_conn *c, struct slice bytes);
+/* The body behind the head, as far as it stands complete in text[0..n); *used is 0 when not. 0 or a status to refuse. */
+int body_here(const struct http_head *h, char *text, size_t head, size_t n, struct slice *body, size_t *used)
+	__attribute__((warn_unused_result));
+/*
+ * The body is not there yet: a small one of known length will be collected behind its head, any other in an upload
+ * buffer. 0 or a status to refuse.
+ */
+int body_begin(struct http_conn *c, const struct http_head *h, size_t head) __attribute__((warn_unused_result));
+/* What has come behind the head so far, and is in `in`, goes where the body is collected. */
+void body_first(struct http_conn *c);
+/* Body bytes into the upload buffer. 1: complete, *in is what follows; 0: more to come; or a status to refuse. */
+int upload_feed(struct extra *x, struct slice *in) __attribute__((warn_unused_result));
+void upload_give(struct extra *x);
+
 /* conn.c */
 void conn_open(struct http_conn *c, int fd);
 void conn_next(struct http_conn *c);	/* the answer is out: on with the connection */

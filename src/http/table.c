@@ -152,11 +152,7 @@ static void extra_release(struct extra *x)
 		buf_release(&x->in);
 	if (x->out.max)
 		buf_release(&x->out);
-	if (x->upload) {
-		buf_reset(&x->upload->text, false);
-		x->upload->used = false;
-		x->upload = NULL;
-	}
+	upload_give(x);
 	x->parts_n = 0;
 	x->scanned = 0;
 }

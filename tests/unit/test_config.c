@@ -67,9 +67,10 @@ static void load(char **args, char **env)
 	assert_int_equal(status, 0);
 }
 
-#define LIST(...) ((char *[]){ __VA_ARGS__ __VA_OPT__(, ) NULL })
-#define FLAGS(...) load(LIST(__VA_ARGS__), LIST())
-#define ENV(...) load(LIST(), LIST(__VA_ARGS__))
+#define LIST(...) ((char *[]){ __VA_ARGS__, NULL })
+#define NONE ((char *[]){ NULL })
+#define FLAGS(...) load(LIST(__VA_ARGS__), NONE)
+#define ENV(...) load(NONE, LIST(__VA_ARGS__))
 
 /* The load failed with status 2 and one line that says so. */
 #define complains(line) \
@@ -115,7 +116,7 @@ static char *env_file(const char *text)
 static void test_defaults(void **state)
 {
 	(void)state;
-	FLAGS();
+	load(NONE, NONE);
 	is_fine();
 	assert_string_equal(got->root, "/home/dev");
 	assert_string_equal(got->tools, "-");
@@ -128,7 +129,6 @@ static void test_defaults(void **state)
 	assert_string_equal(got->host, "127.0.0.1");
 	assert_int_equal(got->c.port, 8080);
 	assert_int_equal(got->c.rate_limit, 600);
-	assert_int_equal(got->c.max_conns, CONNS_DEFAULT);
 }
 
 static void test_flags_win_over_environment_over_file_over_default(void **state)
@@ -223,32 +223,229 @@ static void test_bytes_may_be_counted_in_k_and_m(void **state)
 
 static void test_words_for_truths_levels_and_formats_in_any_case(void **state)
 {
-	static char *const yes[] = { "1", "true", "YES", "On" }, *const no[] = { "0", "False", "no", "OFF" };
 	static const struct {
-		char *word;
-		int level;
-	} levels[] = {
-		{ "DEBUG", LOG_DEBUG }, { "info", LOG_INFO }, { "Warning", LOG_WARN }, { "WARN", LOG_WARN },
-		{ "error", LOG_ERROR }, { "CRITICAL", LOG_ERROR },
+		char *flag, *word;
+		size_t at;
+		int64_t value;
+	} words[] = {
+		{ "--health-detail", "1", offsetof(struct config, health_detail), 1 },
+		{ "--health-detail", "true", offsetof(struct config, health_detail), 1 },
+		{ "--health-detail", "YES", offsetof(struct config, health_detail), 1 },
+		{ "--health-detail", "On", offsetof(struct config, health_detail), 1 },
+		{ "--health-detail", "0", offsetof(struct config, health_detail), 0 },
+		{ "--health-detail", "False", offsetof(struct config, health_detail), 0 },
+		{ "--health-detail", "no", offsetof(struct config, health_detail), 0 },
+		{ "--health-detail", "OFF", offsetof(struct config, health_detail), 0 },
+		{ "--log-level", "DEBUG", offsetof(struct config, log_level), LOG_DEBUG },
+		{ "--log-level", "info", offsetof(struct config, log_level), LOG_INFO },
+		{ "--log-level", "Warning", offsetof(struct config, log_level), LOG_WARN },
+		{ "--log-level", "WARN", offsetof(struct config, log_level), LOG_WARN },
+		{ "--log-level", "error", offsetof(struct config, log_level), LOG_ERROR },
+		{ "--log-level", "CRITICAL", offsetof(struct config, log_level), LOG_ERROR },
+		{ "--log-format", "text", offsetof(struct config, log_json), 0 },
+		{ "--log-format", "JSON", offsetof(struct config, log_json), 1 },
 	};
+	char flag[50];
+	int64_t value;
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(yes); i++) {
-		FLAGS("--read-only", "--log-format", "json", "--stdio");
-		load(LIST("--structured-results=0"), LIST("SANDSTORM_STRUCTURED_RESULTS=1"));
-		assert_false(got->c.structured);
-		setenv("V", yes[i], 1);
-		load((char *[]){ "--health-detail=x" + 0, NULL }, LIST());
-		complains("--health-detail: \"x\" is not 1 or 0");
+	for (size_t i = 0; i < COUNT(words); i++) {
+		snprintf(flag, sizeof(flag), "%s=%s", words[i].flag, words[i].word);
+		FLAGS(flag);
+		is_fine();
+		memcpy(&value, (char *)&got->c + words[i].at, sizeof(value));
+		assert_int_equal(value, words[i].value);
 	}
-	for (size_t i = 0; i < COUNT(levels); i++) {
-		FLAGS("--log-level", levels[i].word);
-		assert_int_equal(got->c.log_level, levels[i].level);
+}
+
+static void test_seconds_may_have_a_fraction(void **state)
+{
+	(void)state;
+	FLAGS("--stop-grace", "1.5");
+	assert_int_equal(got->c.stop_grace_ms, 1500);
+	ENV("SANDSTORM_STOP_GRACE=3600");
+	assert_int_equal(got->c.stop_grace_ms, 3600 * 1000);
+	FLAGS("--stop-grace=3e1");
+	assert_int_equal(got->c.stop_grace_ms, 30 * 1000);
+}
+
+/* --- complaints --- */
+
+static void test_a_value_of_the_wrong_form_is_named_with_where_it_stands(void **state)
+{
+	(void)state;
+	FLAGS("--max-output", "much");
+	complains("--max-output: \"much\" is not a number of bytes, such as 65536 or 1M");
+	FLAGS("--max-output", "M");
+	complains("--max-output: \"M\" is not a number of bytes, such as 65536 or 1M");
+	FLAGS("--max-output=-1");
+	complains("--max-output: \"-1\" is not a number of bytes, such as 65536 or 1M");
+	FLAGS("--max-output=9223372036854775807K");
+	complains("--max-output: \"9223372036854775807K\" is not a number of bytes, such as 65536 or 1M");
+	FLAGS("--max-output=1.5M");
+	complains("--max-output: \"1.5M\" is not a number of bytes, such as 65536 or 1M");
+	ENV("SANDSTORM_MCP_PORT=http");
+	complains("SANDSTORM_MCP_PORT: \"http\" is not a number");
+	ENV("SANDSTORM_STOP_GRACE=soon");
+	complains("SANDSTORM_STOP_GRACE: \"soon\" is not a number of seconds");
+	ENV("SANDSTORM_READ_ONLY=maybe");
+	complains("SANDSTORM_READ_ONLY: \"maybe\" is not 1 or 0");
+	ENV("SANDSTORM_LOG_LEVEL=LOUD");
+	complains("SANDSTORM_LOG_LEVEL: \"LOUD\" is not DEBUG, INFO, WARNING, ERROR or CRITICAL");
+	ENV("SANDSTORM_LOG_FORMAT=xml");
+	complains("SANDSTORM_LOG_FORMAT: \"xml\" is not text or json");
+	FLAGS("--read-only=");
+	complains("--read-only: \"\" is not 1 or 0");
+}
+
+static void test_a_value_out_of_range_is_told_with_the_range(void **state)
+{
+	(void)state;
+	FLAGS("--max-output", "4095");
+	complains("--max-output: 4095 is not between 4096 and 10485760");
+	FLAGS("--max-output", "10485761");
+	complains("--max-output: 10485761 is not between 4096 and 10485760");
+	ENV("SANDSTORM_MEMORY=1M");
+	complains("SANDSTORM_MEMORY: 1M is not between 8388608 and 2147483647");
+	ENV("SANDSTORM_STOP_GRACE=-0.5");
+	complains("SANDSTORM_STOP_GRACE: -0.5 is not between 0 and 3600 seconds");
+	ENV("SANDSTORM_STOP_GRACE=3600.001");
+	complains("SANDSTORM_STOP_GRACE: 3600.001 is not between 0 and 3600 seconds");
+	ENV("SANDSTORM_MCP_PORT=0");
+	complains("SANDSTORM_MCP_PORT: 0 is not between 1 and 65535");
+	ENV("SANDSTORM_RATE_LIMIT=-1");
+	complains("SANDSTORM_RATE_LIMIT: -1 is not between 0 and 2147483647");
+}
+
+static void test_values_at_the_ends_of_their_range_are_taken(void **state)
+{
+	(void)state;
+	FLAGS("--max-output=4096", "--memory=8M", "--mcp-port=65535", "--rate-limit=0");
+	is_fine();
+	FLAGS("--max-output=10M", "--memory=2147483647", "--mcp-port=1");
+	is_fine();
+}
+
+static void test_a_wrong_value_that_a_flag_overrides_does_not_matter(void **state)
+{
+	(void)state;
+	load(LIST("--max-output=1M"), LIST("SANDSTORM_MAX_OUTPUT=much"));
+	is_fine();
+}
+
+static void test_an_unknown_flag_or_one_without_value_is_told(void **state)
+{
+	(void)state;
+	FLAGS("--bogus");
+	complains("unknown option --bogus, see --help");
+	FLAGS("--bogus=5");
+	complains("unknown option --bogus, see --help");
+	FLAGS("--");
+	complains("unknown option --, see --help");
+	FLAGS("--Tools", "host");
+	complains("unknown option --Tools, see --help");
+	FLAGS("--tools");
+	complains("option --tools needs a value, see --help");
+}
+
+static void test_a_bad_env_file_is_told_by_its_line(void **state)
+{
+	char *file = env_file("A=1\n\nnonsense\n");
+
+	(void)state;
+	FLAGS("--env-file", file);
+	assert_int_equal(got->status, 2);
+	assert_non_null(strstr(got->said, path));
+	assert_non_null(strstr(got->said, " line 3 is not NAME=value\n"));
+	FLAGS("--env-file=/nowhere/x");
+	complains("cannot read --env-file /nowhere/x: No such file or directory");
+}
+
+static void test_a_complaint_is_one_line_whatever_the_value_holds(void **state)
+{
+	(void)state;
+	FLAGS("--mcp-port=1\n2\r\x1b[31m");
+	complains("--mcp-port: \"1?2??[31m\" is not a number");
+}
+
+/* --- what people read --- */
+
+static void test_help_shows_each_variable_or_else_its_flag_within_80_columns(void **state)
+{
+	char mem[16 * KIB];
+	struct slice all, line;
+	struct buf b;
+
+	(void)state;
+	buf_over(&b, mem, sizeof(mem) - 1);
+	config_help(&b);
+	assert_false(b.failed);
+	for (all = buf_all(&b); all.n > 0;) {
+		line.p = all.p;
+		line.n = (size_t)((char *)memchr(all.p, '\n', all.n) - all.p);
+		assert_true(line.n <= 80);
+		all = slice_from(all, line.n + 1);
 	}
-	(void)no;
+	mem[b.len] = '\0';
+	assert_non_null(strstr(mem, "  SANDSTORM_MAX_OUTPUT          bytes of a stream or file handed out [1048576]\n"));
+	assert_non_null(strstr(mem, "  --env-file                    read NAME=value lines from a file\n"));
+}
+
+static void test_each_variable_has_the_flag_of_its_name(void **state)
+{
+	struct buf b = unit_buf(64 * KIB), mem = unit_buf(64 * KIB);
+	struct slice env, flag;
+	struct json d;
+	struct jw w;
+	char want[64];
+
+	(void)state;
+	jw_init(&w, &b);
+	config_json(&w);
+	assert_int_equal(json_parse(&d, b.p, b.len, &mem), 0);
+	assert_true(json_count(&d, 0) > 10);
+	for (int at = json_first(&d, 0); at >= 0; at = json_next(&d, 0, at)) {
+		assert_int_equal(json_str(&d, json_get(&d, at, "name"), &env), 0);
+		assert_int_equal(json_str(&d, json_get(&d, at, "flag"), &flag), 0);
+		if (env.n == 0)
+			continue;
+		assert_true(config_is_ours(env));
+		if (strncmp(env.p, "SANDSTORM_", 10) == 0)
+			env = slice_from(env, 10);
+		snprintf(want, sizeof(want), "--%.*s", SLICE(env));
+		for (char *c = want; *c; c++)
+			*c = *c == '_' ? '-' : *c >= 'A' && *c <= 'Z' ? (char)(*c + 32) : *c;
+		assert_same(flag, slice_of(want));
+	}
+	assert_false(config_is_ours(LIT("HOME")) || config_is_ours(LIT("SANDSTORM_")) || config_is_ours(LIT("")));
+	buf_release(&b);
+	buf_release(&mem);
 }
 
 int main(void)
 {
-	return 0;
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_defaults),
+		cmocka_unit_test(test_flags_win_over_environment_over_file_over_default),
+		cmocka_unit_test(test_the_order_of_flags_does_not_matter_and_the_last_of_a_kind_counts),
+		cmocka_unit_test(test_an_empty_variable_is_none),
+		cmocka_unit_test(test_a_flag_may_take_its_value_with_an_equals_sign),
+		cmocka_unit_test(test_a_truth_needs_no_value),
+		cmocka_unit_test(test_words_are_told_apart_from_flags),
+		cmocka_unit_test(test_a_flag_that_is_only_one_has_no_variable),
+		cmocka_unit_test(test_bytes_may_be_counted_in_k_and_m),
+		cmocka_unit_test(test_words_for_truths_levels_and_formats_in_any_case),
+		cmocka_unit_test(test_seconds_may_have_a_fraction),
+		cmocka_unit_test(test_a_value_of_the_wrong_form_is_named_with_where_it_stands),
+		cmocka_unit_test(test_a_value_out_of_range_is_told_with_the_range),
+		cmocka_unit_test(test_values_at_the_ends_of_their_range_are_taken),
+		cmocka_unit_test(test_a_wrong_value_that_a_flag_overrides_does_not_matter),
+		cmocka_unit_test(test_an_unknown_flag_or_one_without_value_is_told),
+		cmocka_unit_test(test_a_bad_env_file_is_told_by_its_line),
+		cmocka_unit_test(test_a_complaint_is_one_line_whatever_the_value_holds),
+		cmocka_unit_test(test_help_shows_each_variable_or_else_its_flag_within_80_columns),
+		cmocka_unit_test(test_each_variable_has_the_flag_of_its_name),
+	};
+
+	return cmocka_run_group_tests(tests, start, end);
 }

@@ -269,7 +269,7 @@ static void children_get_of_the_file_what_is_not_ours_and_not_secret(void)
 
 static void a_very_large_environment_is_cut_but_every_secret_is_wiped(void)
 {
-	static char many[CHILD_ENV_MAX + 10][16], *env[CHILD_ENV_MAX + 12];
+	static char many[CHILD_ENV_MAX + 10][32], *env[CHILD_ENV_MAX + 12];
 	int n = 0;
 
 	for (; n < CHILD_ENV_MAX + 10; n++) {

@@ -1,0 +1,151 @@
+/* Bodies: complete where they arrived, collected behind their head, or in an upload buffer. */
+#include <errno.h>
+#include <sys/socket.h>
+
+#include "http/conn.h"
+
+enum { IN_MAX = HTTP_HEAD_MAX + HTTP_SMALL_BODY + READ_CHUNK };
+
+static struct upload uploads[UPLOADS_MAX];
+
+static void say_continue(struct http_conn *c)
+{
+	static const char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
+
+	if (send(c->w.fd, text, sizeof(text) - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno != EAGAIN)
+		conn_close(c);
+}
+
+static struct upload *upload_take(void)
+{
+	for (int i = 0; i < UPLOADS_MAX; i++) {
+		struct upload *u = &uploads[i];
+
+		if (u->used || (!u->text.max && buf_reserve(&u->text, REQUEST_MAX) < 0))
+			continue;
+		u->used = true;
+		return u;
+	}
+	return NULL;
+}
+
+void upload_give(struct extra *x)
+{
+	if (!x->upload)
+		return;
+	buf_reset(&x->upload->text, false);
+	x->upload->used = false;
+	x->upload = NULL;
+}
+
+int upload_feed(struct extra *x, struct slice *in)
+{
+	struct slice part;
+	int r = 0;
+
+	if (x->left >= 0) {
+		part = slice_head(*in, (size_t)x->left < in->n ? (size_t)x->left : in->n);
+		buf_slice(&x->upload->text, part);
+		*in = slice_from(*in, part.n);
+		x->left -= (int64_t)part.n;
+		return x->upload->text.failed ? 503 : x->left == 0;
+	}
+	while (r == 0 && in->n) {
+		r = chunked_take(&x->chunked, in, &part);
+		buf_slice(&x->upload->text, part);
+	}
+	if (r < 0)
+		return 400;
+	if (x->upload->text.failed)
+		return x->upload->text.len + part.n > REQUEST_MAX ? 413 : 503;
+	return r;
+}
+
+bool conn_keep(struct http_conn *c, struct slice bytes)
+{
+	struct extra *x = conn_extra(c);
+
+	if (!bytes.n)
+		return true;
+	if (!x->in.max && buf_reserve(&x->in, IN_MAX) < 0)
+		return false;
+	buf_slice(&x->in, bytes);
+	return !x->in.failed;
+}
+
+int body_begin(struct http_conn *c, const struct http_head *h, size_t head)
+{
+	struct extra *x = conn_extra(c);
+	bool small = !h->chunked && h->length <= HTTP_SMALL_BODY;
+
+	x->head = head;
+	x->left = h->chunked ? -1 : h->length;
+	chunked_init(&x->chunked);
+	x->upload = small ? NULL : upload_take();
+	if (!small && !x->upload)
+		return 503;
+	c->state = CONN_BODY;
+	conn_queue(c, QUEUE_BODY);
+	if (h->expect_continue)
+		say_continue(c);
+	return 0;
+}
+
+void body_first(struct http_conn *c)
+{
+	struct extra *x = conn_extra(c);
+	struct slice body = slice_from(buf_all(&x->in), x->head);
+	int r;
+
+	if (!x->upload)
+		return;
+	r = upload_feed(x, &body);
+	buf_cut(&x->in, x->head);
+	if (r > 1)
+		conn_refuse(c, r);
+}
+
+/* A chunked body that stands complete in text, decoded in place. Gives the bytes used, 0: not complete; or -EBADMSG. */
+static ssize_t decode_here(char *text, size_t n, size_t *body_len)
+{
+	struct chunked ck;
+	struct slice in = { text, n }, part;
+	size_t len = 0;
+	int r = 0;
+
+	/* A first pass only looks, so that an incomplete body is still whole afterwards. */
+	chunked_init(&ck);
+	while (r == 0 && in.n)
+		r = chunked_take(&ck, &in, &part);
+	if (r <= 0)
+		return r;
+	chunked_init(&ck);
+	in = (struct slice){ text, n };
+	for (r = 0; r == 0;) {
+		r = chunked_take(&ck, &in, &part);
+		memmove(text + len, part.p, part.n);
+		len += part.n;
+	}
+	*body_len = len;
+	return (ssize_t)(n - in.n);
+}
+
+int body_here(const struct http_head *h, char *text, size_t head, size_t n, struct slice *body, size_t *used)
+{
+	size_t len = h->length > 0 ? (size_t)h->length : 0;
+	ssize_t r = (ssize_t)len;
+
+	*used = 0;
+	if (h->length > REQUEST_MAX)
+		return 413;
+	if (h->chunked)
+		r = decode_here(text + head, n - head, &len);
+	else if (n - head < len)
+		return 0;
+	if (r < 0)
+		return 400;
+	if (!h->chunked || r > 0)
+		*used = head + (size_t)r;
+	*body = (struct slice){ text + head, len };
+	return 0;
+}

@@ -1,0 +1,104 @@
+/* Which route a request takes, and what is said when there is none or the request is none. */
+#include "http/conn.h"
+
+/* --- refusing --- */
+
+static const char *refusal_text(int status)
+{
+	switch (status) {
+	case 408: return "Request timeout: the request did not arrive in time";
+	case 413: return "Content too large: a body holds at most 16 MiB";
+	case 417: return "Expectation failed: only 100-continue is known";
+	case 431: return "Request head too large: at most 16 KiB and 100 fields";
+	case 501: return "Transfer-Encoding not implemented: only chunked is known";
+	case 503: return "Server is busy: too many large uploads, try again";
+	case 505: return "HTTP version not supported: only 1.0 and 1.1 are";
+	}
+	return "Bad request: not a well-formed HTTP request";
+}
+
+void conn_refuse(struct http_conn *c, int status)
+{
+	char mem[512];
+	struct buf fields, body;
+	char body_mem[256];
+
+	buf_over(&fields, mem, sizeof(mem));
+	buf_over(&body, body_mem, sizeof(body_mem));
+	if (http_server->fields)
+		http_server->fields(NULL, &fields);
+	if (status == 503)
+		buf_puts(&fields, "Retry-After: 1\r\n");
+	buf_printf(&body, "{\"error\":\"%s\"}", refusal_text(status));
+	c->keep_alive = false;
+	http_answer(c, status, "application/json", buf_all(&fields), buf_all(&body));
+}
+
+/* --- routes --- */
+
+const struct http_route *route_find(const struct http_head *h, unsigned *allowed)
+{
+	unsigned bit = 1u << (h->method == HTTP_HEAD ? HTTP_GET : h->method);
+
+	*allowed = 0;
+	for (const struct http_route *r = http_server->routes; r->path; r++) {
+		if (!http_path_is(h->path, r->path))
+			continue;
+		if (r->methods & bit)
+			return r;
+		*allowed |= r->methods;
+	}
+	return NULL;
+}
+
+static void put_allow(struct buf *b, unsigned methods)
+{
+	static const struct {
+		unsigned bit;
+		const char *name;
+	} names[] = {
+		{ 1 << HTTP_GET, "GET, HEAD" },
+		{ 1 << HTTP_POST, "POST" },
+		{ 1 << HTTP_DELETE, "DELETE" },
+		{ 1 << HTTP_OPTIONS, "OPTIONS" },
+	};
+	const char *comma = "Allow: ";
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (methods & names[i].bit) {
+			buf_printf(b, "%s%s", comma, names[i].name);
+			comma = ", ";
+		}
+	buf_puts(b, "\r\n");
+}
+
+static void no_route(struct http_request *r, unsigned allowed)
+{
+	char mem[1 * KIB];
+	struct buf fields;
+
+	buf_over(&fields, mem, sizeof(mem));
+	if (http_server->fields)
+		http_server->fields(r->head, &fields);
+	if (allowed)
+		put_allow(&fields, allowed);
+	http_answer(r->conn, allowed ? 405 : 404, "application/json", buf_all(&fields),
+		allowed ? LIT("{\"error\":\"Method not allowed\"}") : LIT("{\"error\":\"Not found\"}"));
+}
+
+const struct http_route *route_request(struct http_request *r, bool body_there)
+{
+	unsigned allowed;
+	const struct http_route *route = route_find(r->head, &allowed);
+
+	if (!body_there)
+		r->conn->keep_alive = false;
+	if (!route) {
+		no_route(r, allowed);
+		return NULL;
+	}
+	if (route->gate && !route->gate(r))
+		return NULL;
+	r->conn->keep_alive = r->head->keep_alive;
+	return route;
+}
