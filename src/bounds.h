@@ -8,21 +8,21 @@ enum {
 	KIB = 1024,
 	MIB = 1024 * KIB,
 
-	/* Jobs: messages in flight. One more slot, the spare, takes what comes when all are busy. */
+	/* Jobs: messages in flight. One more, the spare, takes what comes when all are busy. */
 	JOBS_MAX = sizeof(void *) == 4 ? 32 : 64,
-	JOBS_KEPT = 8,			/* never taken by calls that start a child: ping, lists, files go on */
-	JOBS_WARM = 4,			/* slots whose first pages stay open between messages */
+	JOBS_KEPT = 8, /* never taken by calls that start a child: ping, lists, files go on */
+	JOBS_WARM = 4, /* slots whose first pages stay open between messages */
 
 	/* Memory. Address space is cheap with 8-byte pointers, half of it has to do with 4. */
 	HALF_32 = sizeof(void *) == 4 ? 2 : 1,
-	REQUEST_MAX = 16 * MIB / HALF_32,	/* one line of stdio, one HTTP body */
-	SCRATCH_MAX = 8 * MIB / HALF_32,	/* tokens and tool state of one job */
-	REPLY_EXTRA = 64 * KIB,			/* envelope and notes around the captured text */
-	REPLY_FACTOR = 12,			/* two streams, each byte at most 6 when escaped */
-	BUF_KEEP = 16 * KIB,			/* stays open after a reset; not charged to the budget */
-	BUF_STEP = 64 * KIB,			/* further pages are opened in such steps */
-	MEM_BUDGET_MAX = 64 * MIB,		/* all opened pages together ... */
-	MEM_BUDGET_MIN = 8 * MIB,		/* ... a quarter of the machine's memory between these */
+	REQUEST_MAX = 16 * MIB / HALF_32, /* one line of stdio, one HTTP body */
+	SCRATCH_MAX = 8 * MIB / HALF_32,  /* tokens and tool state of one job */
+	REPLY_EXTRA = 64 * KIB,           /* envelope and notes around the captured text */
+	REPLY_FACTOR = 12,                /* two streams, each byte at most 6 when escaped */
+	BUF_KEEP = 16 * KIB,              /* stays open after a reset; not charged to the budget */
+	BUF_STEP = 64 * KIB,              /* further pages are opened in such steps */
+	MEM_BUDGET_MAX = 64 * MIB,        /* all opened pages together ... */
+	MEM_BUDGET_MIN = 8 * MIB,         /* ... a quarter of the machine's memory between these */
 
 	/* Text that a tool hands out, per stream or file. */
 	OUTPUT_DEFAULT = 1 * MIB,
@@ -30,66 +30,66 @@ enum {
 	OUTPUT_MAX = 10 * MIB / (sizeof(void *) == 4 ? 10 : 1),
 
 	/* JSON */
-	JSON_DEPTH_MAX = 64,			/* one bit a level in a word; jsmn is quadratic in depth */
-	JSON_TOKENS_MAX = 65536,		/* 20 bytes each */
-	BATCH_MAX = 32,				/* messages of one JSON-RPC batch */
-	NAME_SHOWN_MAX = 200,			/* bytes of a name we do not know, when it is quoted in an error */
-	ID_MAX = 1 * KIB,			/* a request id or progress token, as JSON text */
+	JSON_DEPTH_MAX = 64,     /* one bit a level in a word; jsmn is quadratic in depth */
+	JSON_TOKENS_MAX = 65536, /* 20 bytes each */
+	BATCH_MAX = 32,          /* messages of one JSON-RPC batch */
+	NAME_SHOWN_MAX = 200,    /* bytes of a name we do not know, when it is quoted in an error */
+	ID_MAX = 1 * KIB,        /* a request id or progress token, as JSON text */
 
 	/* HTTP */
-	HTTP_HEAD_MAX = 16 * KIB,		/* request line and fields, as Apache and Node */
+	HTTP_HEAD_MAX = 16 * KIB, /* request line and fields, as Apache and Node */
 	HTTP_FIELDS_MAX = 100,
-	HTTP_SMALL_BODY = 16 * KIB,		/* waits in the connection's own memory; larger: an upload buffer */
-	HTTP_ANSWER_MAX = 64 * KIB,		/* an answer that is not a job's; SSE messages not yet sent */
-	UPLOADS_MAX = 8,			/* bodies of up to REQUEST_MAX arriving at once; more: 503 */
+	HTTP_SMALL_BODY = 16 * KIB, /* waits with the connection; larger: an upload buffer */
+	HTTP_ANSWER_MAX = 64 * KIB, /* an answer that is not a job's; SSE messages not yet sent */
+	UPLOADS_MAX = 8,            /* bodies of up to REQUEST_MAX arriving at once; more: 503 */
 	CONNS_MAX = 16384,
 	CONNS_MIN = 4,
 	LISTENERS_MAX = 4,
-	ACCEPT_PAUSE_MS = 100,			/* when no descriptor is free */
-	DESCRIPTORS_KEPT = 192,			/* beside connections: files, pipes, what the loop itself needs */
-	ACCEPTS_MAX = 64,			/* connections accepted before the loop serves others */
-	HEAD_MS = 10 * 1000,			/* from the first byte to the empty line */
-	BODY_MS = 60 * 1000,			/* from the empty line to the last byte */
-	IDLE_MS = 75 * 1000,			/* between two requests */
-	SEND_MS = 30 * 1000,			/* without progress while we send */
-	QUIET_MS = 15 * 1000,			/* a waiting client hears something at least so often */
-	LINGER_MS = 2 * 1000,			/* after our last byte, so that a refusal is read before a reset */
-	RATE_KEYS = 256,			/* callers counted apart; more: who was quiet longest starts anew */
-	RATE_WINDOW_MS = 60 * 1000,		/* requests are counted a minute, as the option says */
-	FAILURES_FREE = 5,			/* wrong credentials before one has to wait: typing errors */
-	FAILURE_DELAY_MAX_MS = 60 * 1000,	/* doubled from 1 s up to this */
+	ACCEPT_PAUSE_MS = 100,  /* when no descriptor is free */
+	DESCRIPTORS_KEPT = 192, /* beside connections: files, pipes, what the loop itself needs */
+	ACCEPTS_MAX = 64,       /* connections accepted before the loop serves others */
+	HEAD_MS = 10 * 1000,    /* from the first byte to the empty line */
+	BODY_MS = 60 * 1000,    /* from the empty line to the last byte */
+	IDLE_MS = 75 * 1000,    /* between two requests */
+	SEND_MS = 30 * 1000,    /* without progress while we send */
+	QUIET_MS = 15 * 1000,   /* a waiting client hears something at least so often */
+	LINGER_MS = 2 * 1000,   /* after our last byte, so that a refusal is read before a reset */
+	RATE_KEYS = 256,        /* callers counted apart; more: who was quiet longest starts anew */
+	RATE_WINDOW_MS = 60 * 1000, /* requests are counted a minute, as the option says */
+	FAILURES_FREE = 5,          /* wrong credentials before one has to wait: typing errors */
+	FAILURE_DELAY_MAX_MS = 60 * 1000, /* doubled from 1 s up to this */
 	FAILURES_FORGET_MS = 600 * 1000,
-	PROXIES_MAX = 32,			/* networks in SANDSTORM_TRUSTED_PROXIES */
-	AUTHORITY_MAX = 300,			/* host and port; a name has at most 253 bytes */
-	PUBLIC_URL_MAX = 500,			/* stands twice in some answers' fields */
-	PROBE_MS = 5 * 1000,			/* `health`, connecting included */
+	PROXIES_MAX = 32,     /* networks in SANDSTORM_TRUSTED_PROXIES */
+	AUTHORITY_MAX = 300,  /* host and port; a name has at most 253 bytes */
+	PUBLIC_URL_MAX = 500, /* stands twice in some answers' fields */
+	PROBE_MS = 5 * 1000,  /* `health`, connecting included */
 
 	/* Loop */
-	WATCHES_MAX = CONNS_MAX + 512,		/* connections, two pipes a child, the drain table */
-	READ_CHUNK = 64 * KIB,			/* one read(2); the buffer is shared by all streams */
+	WATCHES_MAX = CONNS_MAX + 512, /* connections, two pipes a child, the drain table */
+	READ_CHUNK = 64 * KIB,         /* one read(2); the buffer is shared by all streams */
 
 	/* Children */
 	EXEC_DEFAULT_MS = 30 * 1000,
 	EXEC_MAX_MS = 300 * 1000,
-	KILL_GRACE_MS = 1000,			/* TERM, then KILL */
-	DRAIN_IDLE_MS = 100,			/* the shell is gone, the pipe silent for so long: answer */
-	DRAIN_CAP_MS = 2000,			/* the shell is gone, the pipe never silent: answer */
-	DRAINS_MAX = 32,			/* pipes of ended calls that are still read and dropped */
-	CHILD_ENV_MAX = 1024,			/* variables handed on */
+	KILL_GRACE_MS = 1000, /* TERM, then KILL */
+	DRAIN_IDLE_MS = 100,  /* the shell is gone, the pipe silent for so long: answer */
+	DRAIN_CAP_MS = 2000,  /* the shell is gone, the pipe never silent: answer */
+	DRAINS_MAX = 32,      /* pipes of ended calls that are still read and dropped */
+	CHILD_ENV_MAX = 1024, /* variables handed on */
 
 	/* Progress */
 	PROGRESS_FIRST_MS = 1000,
 	PROGRESS_EVERY_MS = 250,
-	PROGRESS_TEXT_MAX = 200,		/* bytes of the last line of output */
+	PROGRESS_TEXT_MAX = 200, /* bytes of the last line of output */
 
 	/* Files */
-	LIST_MAX = 500,				/* lines of a recursive listing, as in the reference */
+	LIST_MAX = 500, /* lines of a recursive listing, as in the reference */
 	LIST_DEPTH = 5,
-	LINKS_MAX = 40,				/* symbolic links followed in one path, as Linux does */
-	COUNT_MAX = 64 * MIB,			/* lines are counted in files up to this */
-	FSYNC_INLINE_MAX = 256 * KIB,		/* a larger write is synced by a worker, not in the loop */
-	SLICE_BYTES = 1 * MIB,			/* file bytes looked at before the loop gets its turn */
-	SLICE_ENTRIES = 2000,			/* directory entries, likewise */
+	LINKS_MAX = 40,               /* symbolic links followed in one path, as Linux does */
+	COUNT_MAX = 64 * MIB,         /* lines are counted in files up to this */
+	FSYNC_INLINE_MAX = 256 * KIB, /* a larger write is synced by a worker, not in the loop */
+	SLICE_BYTES = 1 * MIB,        /* file bytes looked at before the loop gets its turn */
+	SLICE_ENTRIES = 2000,         /* directory entries, likewise */
 
 	/* Command line */
 	ENV_FILE_MAX = 64 * KIB,

@@ -9,67 +9,69 @@
 #include "environment.h"
 #include "json/json_write.h"
 
+#define AT(member) offsetof(struct config, member)
+
 enum kind { TEXT, BYTES, NUMBER, SECONDS, TRUTH, LEVEL, FORMAT, ENV_FILE };
 
 /*
- * The one table: parsing, --help and the README are made from it. A flag is the variable's name without SANDSTORM_, so
- * that --help need not show both.
+ * The one table: parsing, --help and the README are made from it. A flag is the variable's name
+ * without SANDSTORM_, so that --help need not show both.
  */
 static const struct option {
-	const char *env;	/* NULL: flag only */
+	const char *env; /* NULL: flag only */
 	const char *flag;
 	enum kind kind;
-	size_t at;		/* in struct config: const char * for TEXT, int64_t otherwise */
+	size_t at; /* in struct config: const char * for TEXT, int64_t otherwise */
 	int64_t min, max;
-	const char *dflt;	/* as text; NULL: none */
+	const char *dflt; /* as text; NULL: none */
 	const char *help;
 } options[] = {
 	// clang-format off
-	{ "SANDSTORM_WORKSPACE_ROOT", "--workspace-root", TEXT, offsetof(struct config, root), 0, 0, "/home/dev",
+	{ "SANDSTORM_WORKSPACE_ROOT", "--workspace-root", TEXT, AT(root), 0, 0, "/home/dev",
 		"directory the file tools work in" },
-	{ "SANDSTORM_TOOLS", "--tools", TEXT, offsetof(struct config, tools), 0, 0, NULL,
+	{ "SANDSTORM_TOOLS", "--tools", TEXT, AT(tools), 0, 0, NULL,
 		"toolsets and tools, -name removes one" },
-	{ "SANDSTORM_READ_ONLY", "--read-only", TRUTH, offsetof(struct config, read_only), 0, 1, "0",
+	{ "SANDSTORM_READ_ONLY", "--read-only", TRUTH, AT(read_only), 0, 1, "0",
 		"only tools that change nothing" },
-	{ "SANDSTORM_MAX_OUTPUT", "--max-output", BYTES, offsetof(struct config, max_output), OUTPUT_MIN, OUTPUT_MAX,
+	{ "SANDSTORM_MAX_OUTPUT", "--max-output", BYTES, AT(max_output), OUTPUT_MIN, OUTPUT_MAX,
 		"1048576", "bytes of a stream or file handed out" },
-	{ "SANDSTORM_MEMORY", "--memory", BYTES, offsetof(struct config, memory), MEM_BUDGET_MIN, INT32_MAX, NULL,
+	{ "SANDSTORM_MEMORY", "--memory", BYTES, AT(memory), MEM_BUDGET_MIN, INT32_MAX, NULL,
 		"memory for messages; by the machine's" },
-	{ "SANDSTORM_STOP_GRACE", "--stop-grace", SECONDS, offsetof(struct config, stop_grace_ms), 0, 3600 * 1000, "0",
+	{ "SANDSTORM_STOP_GRACE", "--stop-grace", SECONDS, AT(stop_grace_ms), 0, 3600 * 1000, "0",
 		"seconds that calls may run on after TERM" },
-	{ "SANDSTORM_SCRUB_ENV", "--scrub-env", TEXT, offsetof(struct config, scrub), 0, 0, NULL,
+	{ "SANDSTORM_SCRUB_ENV", "--scrub-env", TEXT, AT(scrub), 0, 0, NULL,
 		"more variables kept from commands" },
-	{ "SANDSTORM_STRUCTURED_RESULTS", "--structured-results", TRUTH, offsetof(struct config, structured), 0, 1, "0",
+	{ "SANDSTORM_STRUCTURED_RESULTS", "--structured-results", TRUTH, AT(structured), 0, 1, "0",
 		"send texts as structuredContent, too" },
-	{ "SANDSTORM_LOG_LEVEL", "--log-level", LEVEL, offsetof(struct config, log_level), 0, 0, "INFO",
+	{ "SANDSTORM_LOG_LEVEL", "--log-level", LEVEL, AT(log_level), 0, 0, "INFO",
 		"DEBUG, INFO, WARNING, ERROR, CRITICAL" },
-	{ "SANDSTORM_LOG_FORMAT", "--log-format", FORMAT, offsetof(struct config, log_json), 0, 0, NULL,
+	{ "SANDSTORM_LOG_FORMAT", "--log-format", FORMAT, AT(log_json), 0, 0, NULL,
 		"text, or json as serve has it" },
-	{ "SANDSTORM_MCP_HOST", "--mcp-host", TEXT, offsetof(struct config, host), 0, 0, "127.0.0.1",
+	{ "SANDSTORM_MCP_HOST", "--mcp-host", TEXT, AT(host), 0, 0, "127.0.0.1",
 		"address to serve on" },
-	{ "SANDSTORM_MCP_PORT", "--mcp-port", NUMBER, offsetof(struct config, port), 1, 65535, "8080",
+	{ "SANDSTORM_MCP_PORT", "--mcp-port", NUMBER, AT(port), 1, 65535, "8080",
 		"port to serve on" },
-	{ "SANDSTORM_RATE_LIMIT", "--rate-limit", NUMBER, offsetof(struct config, rate_limit), 0, INT32_MAX, "600",
+	{ "SANDSTORM_RATE_LIMIT", "--rate-limit", NUMBER, AT(rate_limit), 0, INT32_MAX, "600",
 		"requests a minute a caller, 0: any" },
-	{ "SANDSTORM_MAX_CONNECTIONS", "--max-connections", NUMBER, offsetof(struct config, max_conns), CONNS_MIN,
+	{ "SANDSTORM_MAX_CONNECTIONS", "--max-connections", NUMBER, AT(max_conns), CONNS_MIN,
 		CONNS_MAX, "1024", "connections at once" },
-	{ "SANDSTORM_ALLOWED_ORIGINS", "--allowed-origins", TEXT, offsetof(struct config, allowed_origins), 0, 0, NULL,
+	{ "SANDSTORM_ALLOWED_ORIGINS", "--allowed-origins", TEXT, AT(allowed_origins), 0, 0, NULL,
 		"web pages that may call, besides loopback" },
-	{ "SANDSTORM_ALLOWED_HOSTS", "--allowed-hosts", TEXT, offsetof(struct config, allowed_hosts), 0, 0, NULL,
+	{ "SANDSTORM_ALLOWED_HOSTS", "--allowed-hosts", TEXT, AT(allowed_hosts), 0, 0, NULL,
 		"names in Host that are served; any" },
-	{ "SANDSTORM_PUBLIC_URL", "--public-url", TEXT, offsetof(struct config, public_url), 0, 0, NULL,
+	{ "SANDSTORM_PUBLIC_URL", "--public-url", TEXT, AT(public_url), 0, 0, NULL,
 		"address that clients see, behind a proxy" },
-	{ "SANDSTORM_DOMAIN", "--domain", TEXT, offsetof(struct config, domain), 0, 0, NULL,
+	{ "SANDSTORM_DOMAIN", "--domain", TEXT, AT(domain), 0, 0, NULL,
 		"the same as a name, for https" },
-	{ "SANDSTORM_TRUSTED_PROXIES", "--trusted-proxies", TEXT, offsetof(struct config, trusted_proxies), 0, 0, NULL,
+	{ "SANDSTORM_TRUSTED_PROXIES", "--trusted-proxies", TEXT, AT(trusted_proxies), 0, 0, NULL,
 		"networks of proxies; loopback" },
-	{ "SANDSTORM_STATE_DIR", "--state-dir", TEXT, offsetof(struct config, state_dir), 0, 0, NULL,
+	{ "SANDSTORM_STATE_DIR", "--state-dir", TEXT, AT(state_dir), 0, 0, NULL,
 		"what is to survive a restart; below the root" },
-	{ "SANDSTORM_HEALTH_DETAIL", "--health-detail", TRUTH, offsetof(struct config, health_detail), 0, 1, "0",
+	{ "SANDSTORM_HEALTH_DETAIL", "--health-detail", TRUTH, AT(health_detail), 0, 1, "0",
 		"/health tells all without the token" },
-	{ "MAX_INSTANCES", "--max-instances", NUMBER, offsetof(struct config, max_instances), 1, 1000, "5",
+	{ "MAX_INSTANCES", "--max-instances", NUMBER, AT(max_instances), 1, 1000, "5",
 		"sessions at once" },
-	{ NULL, "--stdio", TRUTH, offsetof(struct config, stdio), 0, 1, NULL,
+	{ NULL, "--stdio", TRUTH, AT(stdio), 0, 1, NULL,
 		"serve on standard input and output" },
 	{ NULL, "--env-file", ENV_FILE, 0, 0, 0, NULL,
 		"read NAME=value lines from a file" },
@@ -91,7 +93,7 @@ int complain(int status, const char *fmt, ...)
 	va_start(ap, fmt);
 	buf_vprintf(&b, fmt, ap);
 	va_end(ap);
-	for (size_t i = 0; i < b.len; i++)	/* one line, whatever the value holds */
+	for (size_t i = 0; i < b.len; i++) /* one line, whatever the value holds */
 		if ((unsigned char)mem[i] < ' ')
 			mem[i] = '?';
 	mem[b.len++] = '\n';
@@ -108,12 +110,24 @@ struct word {
 };
 
 static const struct word truths[] = {
-	{ "1", 1 }, { "true", 1 }, { "yes", 1 }, { "on", 1 },
-	{ "0", 0 }, { "false", 0 }, { "no", 0 }, { "off", 0 }, { 0 },
+	{ "1", 1 },
+	{ "true", 1 },
+	{ "yes", 1 },
+	{ "on", 1 },
+	{ "0", 0 },
+	{ "false", 0 },
+	{ "no", 0 },
+	{ "off", 0 },
+	{ 0 },
 };
 static const struct word levels[] = {
-	{ "debug", LOG_DEBUG }, { "info", LOG_INFO }, { "warning", LOG_WARN }, { "warn", LOG_WARN },
-	{ "error", LOG_ERROR }, { "critical", LOG_ERROR }, { 0 },
+	{ "debug", LOG_DEBUG },
+	{ "info", LOG_INFO },
+	{ "warning", LOG_WARN },
+	{ "warn", LOG_WARN },
+	{ "error", LOG_ERROR },
+	{ "critical", LOG_ERROR },
+	{ 0 },
 };
 static const struct word formats[] = { { "text", 0 }, { "json", 1 }, { 0 } };
 
@@ -189,7 +203,8 @@ static const char *kind_form(const struct option *o)
 }
 
 /* source: the name under which the user gave it. */
-static int option_set(struct config *c, const struct option *o, const char *source, const char *text)
+static int option_set(
+	struct config *c, const struct option *o, const char *source, const char *text)
 {
 	char *field = (char *)c + o->at;
 	int64_t value;
@@ -205,7 +220,8 @@ static int option_set(struct config *c, const struct option *o, const char *sour
 	if ((o->max && value > o->max) || value < o->min)
 		return complain(2, "%s: %s is not between %lld and %lld%s", source, text,
 			(long long)o->min / (o->kind == SECONDS ? 1000 : 1),
-			(long long)o->max / (o->kind == SECONDS ? 1000 : 1), o->kind == SECONDS ? " seconds" : "");
+			(long long)o->max / (o->kind == SECONDS ? 1000 : 1),
+			o->kind == SECONDS ? " seconds" : "");
 	memcpy(field, &value, sizeof(value));
 	return 0;
 }
@@ -229,8 +245,8 @@ bool config_is_ours(struct slice name)
 }
 
 /*
- * The flag at argv[*i] and its value: "--flag=value", "--flag value", or "--flag" alone for a truth. Moves *i to the
- * last word used.
+ * The flag at argv[*i] and its value: "--flag=value", "--flag value", or "--flag" alone for a
+ * truth. Moves *i to the last word used.
  */
 static int flag_take(int argc, char **argv, int *i, const struct option **o, const char **value)
 {
@@ -295,7 +311,8 @@ static int env_file_use(const char *path)
 	return r < 0 ? complain(2, "cannot read --env-file %s: %s", path, strerror(-r)) : 0;
 }
 
-/* What no flag has set comes from the environment, the env file (env_get knows both), or the default. */
+/* What no flag has set comes from the environment, the env file (env_get knows both), or the
+ * default. */
 static int options_fill(struct config *c, uint32_t given)
 {
 	int r = 0;
@@ -332,8 +349,8 @@ int config_load(struct config *c, int argc, char **argv, int *words)
 void config_help(struct buf *b)
 {
 	for (const struct option *o = options; o->flag; o++)
-		buf_printf(b, "  %-29s %s%s%s%s\n", o->env ? o->env : o->flag, o->help, o->dflt ? " [" : "",
-			o->dflt ? o->dflt : "", o->dflt ? "]" : "");
+		buf_printf(b, "  %-29s %s%s%s%s\n", o->env ? o->env : o->flag, o->help,
+			o->dflt ? " [" : "", o->dflt ? o->dflt : "", o->dflt ? "]" : "");
 }
 
 void config_json(struct jw *w)

@@ -1,6 +1,6 @@
 /*
- * Configuration: flags over environment over --env-file over defaults, through one table. Every complaint about it is
- * made here, as one line on stderr.
+ * Configuration: flags over environment over --env-file over defaults, through one table. Every
+ * complaint about it is made here, as one line on stderr.
  */
 #ifndef CONFIG_H
 #define CONFIG_H
@@ -13,29 +13,31 @@ struct jw;
 
 struct config {
 	const char *root;
-	const char *tools;		/* NULL: the default of the transport */
-	const char *scrub;		/* names of further secrets, or NULL */
-	int64_t max_output;		/* bytes a stream */
-	int64_t memory;			/* budget in bytes; 0: by the machine */
+	const char *tools;  /* NULL: the default of the transport */
+	const char *scrub;  /* names of further secrets, or NULL */
+	int64_t max_output; /* bytes a stream */
+	int64_t memory;     /* budget in bytes; 0: by the machine */
 	int64_t stop_grace_ms;
-	int64_t log_level;		/* enum log_level */
-	int64_t log_json;		/* -1: as the transport has it; truth values from here */
+	int64_t log_level; /* enum log_level */
+	int64_t log_json;  /* -1: as the transport has it; truth values from here */
 	int64_t read_only;
 	int64_t structured;
-	int64_t stdio;			/* serve --stdio */
+	int64_t stdio; /* serve --stdio */
 	/* serve */
 	const char *host;
 	const char *allowed_origins, *allowed_hosts, *public_url, *domain, *trusted_proxies;
-	const char *state_dir;		/* NULL: below the root */
+	const char *state_dir; /* NULL: below the root */
 	int64_t port, rate_limit, max_conns, max_instances;
 	int64_t health_detail;
 };
 
 /*
- * Reads argv[0..argc) (without program name and subcommand) and the environment into *c. Words that are no flags are
- * moved to the front of argv, *words tells how many. 0, or 2 after the complaint was printed.
+ * Reads argv[0..argc) (without program name and subcommand) and the environment into *c. Words that
+ * are no flags are moved to the front of argv, *words tells how many. 0, or 2 after the complaint
+ * was printed.
  */
-int config_load(struct config *c, int argc, char **argv, int *words) __attribute__((warn_unused_result));
+int config_load(struct config *c, int argc, char **argv, int *words)
+	__attribute__((warn_unused_result));
 
 /* Is it one of the variables that configure us? */
 bool config_is_ours(struct slice name);

@@ -8,12 +8,19 @@
 #include "bounds.h"
 
 static const char *const secrets[] = {
-	"SANDSTORM_MCP_TOKEN", "MCP_AUTH_TOKEN", "SESSION_AUTH_TOKEN", "SANDSTORM_TOKEN",
-	"SANDSTORM_MCP_TOKEN_FILE", "MCP_AUTH_TOKEN_FILE", "SESSION_AUTH_TOKEN_FILE", "SANDSTORM_TOKEN_FILE", NULL,
+	"SANDSTORM_MCP_TOKEN",
+	"MCP_AUTH_TOKEN",
+	"SESSION_AUTH_TOKEN",
+	"SANDSTORM_TOKEN",
+	"SANDSTORM_MCP_TOKEN_FILE",
+	"MCP_AUTH_TOKEN_FILE",
+	"SESSION_AUTH_TOKEN_FILE",
+	"SANDSTORM_TOKEN_FILE",
+	NULL,
 };
 
 static char file_text[ENV_FILE_MAX + 1];
-static char *file_vars[CHILD_ENV_MAX + 1];	/* "NAME=value" strings inside file_text */
+static char *file_vars[CHILD_ENV_MAX + 1]; /* "NAME=value" strings inside file_text */
 static char *list[CHILD_ENV_MAX + 1];
 
 static struct slice var_name(const char *var)
@@ -60,7 +67,8 @@ static ssize_t file_read(const char *path)
 
 	if (fd < 0)
 		return -errno;
-	while (len < sizeof(file_text) && (n = read(fd, file_text + len, sizeof(file_text) - len)) != 0) {
+	while (len < sizeof(file_text) &&
+		(n = read(fd, file_text + len, sizeof(file_text) - len)) != 0) {
 		if (n < 0) {
 			n = -errno;
 			close(fd);
@@ -81,7 +89,8 @@ static struct slice unquoted(struct slice v)
 
 static bool name_ok(struct slice name)
 {
-	static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
+	static const char letters[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
 	size_t i = 0;
 
 	while (i < name.n && memchr(letters, name.p[i], sizeof(letters) - 1))
@@ -89,7 +98,8 @@ static bool name_ok(struct slice name)
 	return name.n && i == name.n && !(name.p[0] >= '0' && name.p[0] <= '9');
 }
 
-/* Where a variable goes: a later line takes the place of an earlier one. NULL when all max places are taken. */
+/* Where a variable goes: a later line takes the place of an earlier one. NULL when all max places
+ * are taken. */
 static char **var_place(char **vars, int max, struct slice name)
 {
 	int i = 0;
@@ -105,7 +115,8 @@ static char **var_place(char **vars, int max, struct slice name)
 	return &vars[i];
 }
 
-/* Packs "NAME=value" and its NUL to the left of where the line stood; out never passes what is still to be read. */
+/* Packs "NAME=value" and its NUL to the left of where the line stood; out never passes what is
+ * still to be read. */
 static char *var_pack(char *out, struct slice name, struct slice value)
 {
 	memmove(out, name.p, name.n);
@@ -147,7 +158,7 @@ int env_file_parse(char *text, size_t n, char **vars, int max, int *line)
 	for (*line = 1; rest.n; ++*line)
 		if (!line_take(str_split(&rest, '\n'), &out, vars, max))
 			return -EBADMSG;
-	if (out < text + n)	/* a secret must not stand a second time behind what was packed */
+	if (out < text + n) /* a secret must not stand a second time behind what was packed */
 		explicit_bzero(out, (size_t)(text + n - out));
 	return 0;
 }
@@ -156,7 +167,8 @@ int env_file_load(const char *path, int *line)
 {
 	ssize_t n = file_read(path);
 
-	return n < 0 ? (int)n : env_file_parse(file_text, (size_t)n, file_vars, CHILD_ENV_MAX, line);
+	return n < 0 ? (int)n
+		     : env_file_parse(file_text, (size_t)n, file_vars, CHILD_ENV_MAX, line);
 }
 
 /* --- children --- */
@@ -184,8 +196,8 @@ static bool is_secret(struct slice name)
 }
 
 /*
- * Takes var out if it is a secret. One that configures us and is only kept from children is not wiped: the
- * configuration borrows its value.
+ * Takes var out if it is a secret. One that configures us and is only kept from children is not
+ * wiped: the configuration borrows its value.
  */
 static bool scrubbed(char *var, const char *more, bool (*ours)(struct slice name))
 {
@@ -206,8 +218,8 @@ void env_scrub(const char *more, bool (*ours)(struct slice name))
 			list[n++] = *v;
 	list[n] = NULL;
 	for (char **v = file_vars; *v; v++)
-		if (!scrubbed(*v, more, ours) && !ours(var_name(*v)) && !var_find(list, var_name(*v)) &&
-			n < CHILD_ENV_MAX) {
+		if (!scrubbed(*v, more, ours) && !ours(var_name(*v)) &&
+			!var_find(list, var_name(*v)) && n < CHILD_ENV_MAX) {
 			list[n++] = *v;
 			list[n] = NULL;
 		}

@@ -1,13 +1,12 @@
 #include "licenses.h"
 
 /* The assembler reads the files, relative to the folder the compiler runs in. */
-#define INCLUDE_FILE(symbol, path) \
-	__asm__(".pushsection .rodata." #symbol ", \"a\"\n" \
-		".globl " #symbol "_begin, " #symbol "_end\n" \
-		#symbol "_begin: .incbin \"" path "\"\n" \
-		#symbol "_end: .byte 0\n" \
-		".popsection\n"); \
-	extern const char symbol##_begin[] __attribute__((visibility("hidden"))); \
+#define INCLUDE_FILE(symbol, path)                                                                 \
+	__asm__(".pushsection .rodata." #symbol ", \"a\"\n"                                        \
+		".globl " #symbol "_begin, " #symbol "_end\n" #symbol "_begin: .incbin \"" path    \
+		"\"\n" #symbol "_end: .byte 0\n"                                                   \
+		".popsection\n");                                                                  \
+	extern const char symbol##_begin[] __attribute__((visibility("hidden")));                  \
 	extern const char symbol##_end[] __attribute__((visibility("hidden")))
 
 INCLUDE_FILE(license_bearssl, "vendor/bearssl/LICENSE.txt");

@@ -1,6 +1,6 @@
 /*
- * The notices that the binary must carry (platform: BearSSL, jsmn and musl are MIT), taken in at build as they stand
- * in vendor/.
+ * The notices that the binary must carry (platform: BearSSL, jsmn and musl are MIT), taken in at
+ * build as they stand in vendor/.
  */
 #ifndef LICENSES_H
 #define LICENSES_H

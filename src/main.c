@@ -1,8 +1,8 @@
 /*
  * sandstorm-mcp: an MCP server in one static binary. This file has the commands.
  *
- * The way of a message: front/stdio or http/ and front/http_mcp -> mcp/rpc -> mcp/methods -> mcp/bind -> a tool in
- * host/ -> mcp/answer -> back to the transport.
+ * The way of a message: front/stdio or http/ and front/http_mcp -> mcp/rpc -> mcp/methods ->
+ * mcp/bind -> a tool in host/ -> mcp/answer -> back to the transport.
  */
 #include <fcntl.h>
 #include <unistd.h>
@@ -20,7 +20,7 @@
 #include "version.h"
 
 static struct config cfg;
-static char text_mem[64 * KIB];		/* what the short commands print */
+static char text_mem[64 * KIB]; /* what the short commands print */
 
 static int print(const struct buf *b)
 {
@@ -59,7 +59,8 @@ static void put_tool_lines(struct buf *b)
 
 static int cmd_tools(int argc, char **argv)
 {
-	bool json = take_flag(&argc, argv, "--json"), options = take_flag(&argc, argv, "--config-json");
+	bool json = take_flag(&argc, argv, "--json"),
+	     options = take_flag(&argc, argv, "--config-json");
 	int words, r = start_config(&cfg, argc, argv, &words);
 	struct buf b;
 	struct jw w;
@@ -68,7 +69,8 @@ static int cmd_tools(int argc, char **argv)
 	jw_init(&w, &b);
 	if (r == 0)
 		r = too_many(words, 0, argv);
-	tools_setup(cfg.root, cfg.structured);	/* listing needs no workspace: nothing is opened or made */
+	tools_setup(cfg.root,
+		cfg.structured); /* listing needs no workspace: nothing is opened or made */
 	if (r == 0 && !options)
 		r = start_tools(&cfg, "host");
 	if (r)
@@ -98,13 +100,17 @@ static int cmd_call(int argc, char **argv)
 	int words, r = start_config(&cfg, argc, argv, &words);
 
 	if (r == 0 && (words < 1 || words > 2))
-		r = complain(2, "call needs a tool and its arguments: call file_read '{\"path\":\"notes.txt\"}'");
+		r = complain(2, "call needs a tool and its arguments: call file_read "
+				"'{\"path\":\"notes.txt\"}'");
 	if (r == 0)
 		r = start_up(&cfg, "host", &call);
 	if (r)
 		return r;
 	if (call_start(argv[0], words > 1 ? argv[1] : "{}") < 0)
-		return complain(2, "the arguments of call must be a JSON object: call %s '{\"name\":\"value\"}'", argv[0]);
+		return complain(2,
+			"the arguments of call must be a JSON object: call %s "
+			"'{\"name\":\"value\"}'",
+			argv[0]);
 	return start_run();
 }
 
@@ -142,7 +148,8 @@ static int cmd_version(int argc, char **argv)
 
 	(void)argc, (void)argv;
 	buf_over(&b, text_mem, sizeof(text_mem));
-	buf_printf(&b, "sandstorm-mcp %s (%s, %s)\n", SERVER_VERSION, SERVER_LIBRARIES, machine_arch());
+	buf_printf(&b, "sandstorm-mcp %s (%s, %s)\n", SERVER_VERSION, SERVER_LIBRARIES,
+		machine_arch());
 	return print(&b);
 }
 
@@ -163,7 +170,7 @@ static int cmd_licenses(int argc, char **argv)
 static int cmd_help(int argc, char **argv);
 
 static const struct command {
-	const char *name;	/* its first word is what is typed */
+	const char *name; /* its first word is what is typed */
 	int (*run)(int argc, char **argv);
 	const char *help;
 } commands[] = {
@@ -185,10 +192,12 @@ static int cmd_help(int argc, char **argv)
 
 	(void)argc, (void)argv;
 	buf_over(&b, text_mem, sizeof(text_mem));
-	buf_puts(&b, "sandstorm-mcp: an MCP server for the files and the shell of this machine\n\n");
+	buf_puts(
+		&b, "sandstorm-mcp: an MCP server for the files and the shell of this machine\n\n");
 	for (const struct command *c = commands; c->name; c++)
 		buf_printf(&b, "  sandstorm-mcp %-16s %s\n", c->name, c->help);
-	buf_puts(&b, "\nEach variable is a flag, too: SANDSTORM_READ_ONLY=1 is --read-only. [Defaults]\n\n");
+	buf_puts(&b, "\nEach variable is a flag, too: SANDSTORM_READ_ONLY=1 is --read-only. "
+		     "[Defaults]\n\n");
 	config_help(&b);
 	return print(&b);
 }
@@ -204,8 +213,8 @@ static const struct command *command_find(const char *word)
 }
 
 /*
- * Whoever started us may have closed some of 0 to 2. A file of ours must not become one of them and get what is meant
- * for a stream; this can be neither read nor written.
+ * Whoever started us may have closed some of 0 to 2. A file of ours must not become one of them and
+ * get what is meant for a stream; this can be neither read nor written.
  */
 static void plug_streams(void)
 {

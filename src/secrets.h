@@ -1,5 +1,6 @@
 /*
- * Secrets from the environment or from files (decision 25). To be loaded before env_scrub wipes the environment.
+ * Secrets from the environment or from files (decision 25). To be loaded before env_scrub wipes the
+ * environment.
  */
 #ifndef SECRETS_H
 #define SECRETS_H
@@ -13,16 +14,18 @@ enum { SECRET_MAX = 4096 };
 struct secret {
 	char text[SECRET_MAX];
 	size_t n;
-	const char *name;	/* of the variable, without _FILE */
-	char path[PATH_MAX];	/* of the file it came from; empty: not from a file */
+	const char *name;    /* of the variable, without _FILE */
+	char path[PATH_MAX]; /* of the file it came from; empty: not from a file */
 };
 
 /*
- * The value of the first of names (ended by NULL) that is set, or the contents of the file that NAME_FILE names; blanks
- * at the end of a file are removed. 1: found, 0: none is set, -errno of the file (its path is in s->path).
+ * The value of the first of names (ended by NULL) that is set, or the contents of the file that
+ * NAME_FILE names; blanks at the end of a file are removed. 1: found, 0: none is set, -errno of the
+ * file (its path is in s->path).
  */
 int secret_load(struct secret *s, const char *const *names) __attribute__((warn_unused_result));
-/* Reads the file again, if it came from one; on an error the old value stays. 1 when it was read, 0, or -errno. */
+/* Reads the file again, if it came from one; on an error the old value stays. 1 when it was read,
+ * 0, or -errno. */
 int secret_reread(struct secret *s) __attribute__((warn_unused_result));
 
 static inline struct slice secret_text(const struct secret *s)

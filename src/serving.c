@@ -51,7 +51,8 @@ int cmd_stdio(int argc, char **argv)
 	if (r)
 		return r;
 	if (!cfg.tools)
-		return complain(2, "the sandbox tools are not in this build yet; --tools host serves files and shell here");
+		return complain(2, "the sandbox tools are not in this build yet; --tools host "
+				   "serves files and shell here");
 	return serve_stdio(NULL);
 }
 
@@ -65,13 +66,18 @@ static int token_load(void)
 	int r = secret_load(&mcp_token, names);
 
 	if (r < 0)
-		return complain(2, "cannot read the token from %s_FILE %s: %s", mcp_token.name, mcp_token.path, strerror(-r));
+		return complain(2, "cannot read the token from %s_FILE %s: %s", mcp_token.name,
+			mcp_token.path, strerror(-r));
 	if (r == 0)
-		return complain(2, "serve needs a token in SANDSTORM_MCP_TOKEN (or MCP_AUTH_TOKEN, or a file named by "
-			"SANDSTORM_MCP_TOKEN_FILE); make one with: sandstorm-mcp token");
+		return complain(2, "serve needs a token in SANDSTORM_MCP_TOKEN (or MCP_AUTH_TOKEN, "
+				   "or a file named by "
+				   "SANDSTORM_MCP_TOKEN_FILE); make one with: sandstorm-mcp token");
 	if (mcp_token.n < TOKEN_MIN)
-		return complain(2, "%s%s%s: the token has %zu bytes, at least %d are needed; make one with: sandstorm-mcp token",
-			mcp_token.name, mcp_token.path[0] ? "_FILE " : "", mcp_token.path, mcp_token.n, TOKEN_MIN);
+		return complain(2,
+			"%s%s%s: the token has %zu bytes, at least %d are needed; make one with: "
+			"sandstorm-mcp token",
+			mcp_token.name, mcp_token.path[0] ? "_FILE " : "", mcp_token.path,
+			mcp_token.n, TOKEN_MIN);
 	auth_set_token(secret_text(&mcp_token));
 	return 0;
 }
@@ -87,7 +93,10 @@ static void token_reread(void)
 	if (r > 0 && mcp_token.n >= TOKEN_MIN) {
 		log_event(LOG_INFO, "token reread", NULL);
 	} else {
-		log_event(LOG_WARN, r == 0 ? "no token file to reread" : "token file not usable, the old token stays", NULL);
+		log_event(LOG_WARN,
+			r == 0 ? "no token file to reread"
+			       : "token file not usable, the old token stays",
+			NULL);
 		mcp_token = old;
 	}
 	auth_set_token(secret_text(&mcp_token));
@@ -100,14 +109,21 @@ static int serve_failed(int r)
 	long long port = cfg.port;
 
 	if (r == -EINVAL)
-		return complain(2, "SANDSTORM_MCP_HOST: \"%s\" is not an address; use a number such as 127.0.0.1, 0.0.0.0 "
-			"or ::1, or localhost", cfg.host);
+		return complain(2,
+			"SANDSTORM_MCP_HOST: \"%s\" is not an address; use a number such as "
+			"127.0.0.1, 0.0.0.0 "
+			"or ::1, or localhost",
+			cfg.host);
 	if (r == -EADDRINUSE)
-		return complain(1, "port %lld on %s is taken%s; choose another with SANDSTORM_MCP_PORT", port, cfg.host,
-			port == 8080 ? ", perhaps by a Sandstorm master" : "");
+		return complain(1,
+			"port %lld on %s is taken%s; choose another with SANDSTORM_MCP_PORT", port,
+			cfg.host, port == 8080 ? ", perhaps by a Sandstorm master" : "");
 	if (r == -EACCES)
-		return complain(1, "port %lld needs more rights than this user has; choose one above 1023 with "
-			"SANDSTORM_MCP_PORT", port);
+		return complain(1,
+			"port %lld needs more rights than this user has; choose one above 1023 "
+			"with "
+			"SANDSTORM_MCP_PORT",
+			port);
 	return complain(1, "cannot serve on %s port %lld: %s", cfg.host, port, strerror(-r));
 }
 
@@ -116,8 +132,11 @@ static int origin_load(const struct origin_config *c)
 	struct slice bad;
 
 	if (origin_setup(c, &bad) < 0)
-		return complain(2, "%.*s is not a usable value for SANDSTORM_PUBLIC_URL, SANDSTORM_DOMAIN, "
-			"SANDSTORM_ALLOWED_ORIGINS, SANDSTORM_ALLOWED_HOSTS or SANDSTORM_TRUSTED_PROXIES", SLICE(bad));
+		return complain(2,
+			"%.*s is not a usable value for SANDSTORM_PUBLIC_URL, SANDSTORM_DOMAIN, "
+			"SANDSTORM_ALLOWED_ORIGINS, SANDSTORM_ALLOWED_HOSTS or "
+			"SANDSTORM_TRUSTED_PROXIES",
+			SLICE(bad));
 	return 0;
 }
 
@@ -129,7 +148,8 @@ static void cut_to_existing(char *path)
 	struct stat st;
 	char *slash;
 
-	while (stat(path, &st) < 0 && errno == ENOENT && (slash = strrchr(path, '/')) && slash > path)
+	while (stat(path, &st) < 0 && errno == ENOENT && (slash = strrchr(path, '/')) &&
+		slash > path)
 		*slash = '\0';
 }
 
@@ -149,8 +169,8 @@ static int dir_usable(struct slice dir)
 }
 
 /*
- * Connections need descriptors; commands get the limit that we were started with. Gives how many connections there is
- * room for.
+ * Connections need descriptors; commands get the limit that we were started with. Gives how many
+ * connections there is room for.
  */
 static unsigned connections_allowed(unsigned wanted)
 {
@@ -163,18 +183,22 @@ static unsigned connections_allowed(unsigned wanted)
 	child_descriptors(&limit);
 	raised = limit;
 	raised.rlim_cur = need < limit.rlim_max ? need : limit.rlim_max;
-	if (limit.rlim_cur >= need || (setrlimit(RLIMIT_NOFILE, &raised) == 0 && raised.rlim_cur >= need))
+	if (limit.rlim_cur >= need ||
+		(setrlimit(RLIMIT_NOFILE, &raised) == 0 && raised.rlim_cur >= need))
 		return wanted;
 	getrlimit(RLIMIT_NOFILE, &limit);
-	wanted = limit.rlim_cur > DESCRIPTORS_KEPT + CONNS_MIN ? (unsigned)limit.rlim_cur - DESCRIPTORS_KEPT : CONNS_MIN;
+	wanted = limit.rlim_cur > DESCRIPTORS_KEPT + CONNS_MIN
+			 ? (unsigned)limit.rlim_cur - DESCRIPTORS_KEPT
+			 : CONNS_MIN;
 	fields[0].number = wanted;
-	log_event(LOG_WARN, "fewer connections than asked for: the descriptor limit is low", fields);
+	log_event(
+		LOG_WARN, "fewer connections than asked for: the descriptor limit is low", fields);
 	return wanted;
 }
 
 /*
- * A state directory that cannot be used is no reason to stop, but to say so. It is only looked at: nothing is made
- * before there is something to keep.
+ * A state directory that cannot be used is no reason to stop, but to say so. It is only looked at:
+ * nothing is made before there is something to keep.
  */
 static void state_check(const char *configured)
 {
@@ -192,19 +216,22 @@ static void state_check(const char *configured)
 	if (r == 0)
 		return;
 	fields[1].text = slice_of(strerror(-r));
-	log_event(LOG_WARN, "state directory cannot be written: nothing will survive a restart", fields);
+	log_event(LOG_WARN, "state directory cannot be written: nothing will survive a restart",
+		fields);
 }
 
 static int serve_http(void)
 {
-	static const struct transport http = { .stop = serve_stop, .hang_up = token_reread, .log_json = true };
+	static const struct transport http = {
+		.stop = serve_stop, .hang_up = token_reread, .log_json = true
+	};
 	struct serve_config c = {
 		.host = cfg.host,
 		.port = (unsigned)cfg.port,
 		.rate_limit = cfg.rate_limit,
 		.health_detail = cfg.health_detail,
-		.origin = { cfg.public_url, cfg.domain, cfg.allowed_origins, cfg.allowed_hosts, cfg.trusted_proxies, cfg.host,
-			(unsigned)cfg.port },
+		.origin = { cfg.public_url, cfg.domain, cfg.allowed_origins, cfg.allowed_hosts,
+			cfg.trusted_proxies, cfg.host, (unsigned)cfg.port },
 	};
 	int r = origin_load(&c.origin);
 

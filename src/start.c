@@ -13,7 +13,9 @@
 #include "mcp/methods.h"
 #include "mcp/tool.h"
 
-enum { STOP_MARGIN_MS = 1500 };		/* after the grace: children get TERM, KILL a second later, then we go */
+enum {
+	STOP_MARGIN_MS = 1500
+}; /* after the grace: children get TERM, KILL a second later, then we go */
 
 static const struct transport *transport;
 static int64_t stop_grace_ms;
@@ -32,7 +34,9 @@ int start_tools(const struct config *c, const char *dflt)
 	struct slice bad;
 
 	if (tools_choose(sets, c->tools ? c->tools : dflt, c->read_only, &bad) < 0)
-		return complain(2, "SANDSTORM_TOOLS: %.*s is no toolset or tool here; see sandstorm-mcp tools", SLICE(bad));
+		return complain(2,
+			"SANDSTORM_TOOLS: %.*s is no toolset or tool here; see sandstorm-mcp tools",
+			SLICE(bad));
 	if (!tool_next(NULL))
 		return complain(2, "SANDSTORM_TOOLS leaves no tool to serve");
 	return 0;
@@ -45,9 +49,11 @@ static const char *make_instructions(void)
 	struct buf b;
 
 	buf_over(&b, mem, sizeof(mem));
-	buf_printf(&b, "Files and shell of the machine %s. Paths are relative to %s, and files outside of it cannot be "
-		"reached; commands run with the rights of the server.", uname(&u) ? "this server runs on" : u.nodename,
-		host_root());
+	buf_printf(&b,
+		"Files and shell of the machine %s. Paths are relative to %s, and files outside of "
+		"it cannot be "
+		"reached; commands run with the rights of the server.",
+		uname(&u) ? "this server runs on" : u.nodename, host_root());
 	buf_putc(&b, '\0');
 	return mem;
 }
@@ -58,7 +64,8 @@ static int set_up_tools(const struct config *c, const char *tools)
 	int r = host_init(&host);
 
 	if (r < 0)
-		return complain(2, "cannot use SANDSTORM_WORKSPACE_ROOT %s: %s", c->root, strerror(-r));
+		return complain(
+			2, "cannot use SANDSTORM_WORKSPACE_ROOT %s: %s", c->root, strerror(-r));
 	tools_setup(host_root(), c->structured);
 	methods_setup(make_instructions());
 	return start_tools(c, tools);
@@ -95,7 +102,8 @@ static int set_up_loop(const struct config *c)
 	if (r == 0)
 		r = signals_init(signalled);
 	if (r == 0)
-		r = jobs_init((size_t)(c->structured ? 2 * c->max_output : c->max_output));	/* the text stands twice */
+		r = jobs_init((size_t)(c->structured ? 2 * c->max_output
+						     : c->max_output)); /* the text stands twice */
 	return r < 0 ? complain(1, "cannot start: %s", strerror(-r)) : 0;
 }
 

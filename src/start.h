@@ -7,24 +7,27 @@
 #include "config.h"
 
 /*
- * Reads the configuration for a command that needs no secret; the secrets are then out of the environment. *words as
- * config_load. 0, or the exit code after a complaint.
+ * Reads the configuration for a command that needs no secret; the secrets are then out of the
+ * environment. *words as config_load. 0, or the exit code after a complaint.
  */
-int start_config(struct config *c, int argc, char **argv, int *words) __attribute__((warn_unused_result));
+int start_config(struct config *c, int argc, char **argv, int *words)
+	__attribute__((warn_unused_result));
 
 /* Chooses the tools by c->tools, or else by dflt. 0, or 2 after a complaint. */
 int start_tools(const struct config *c, const char *dflt) __attribute__((warn_unused_result));
 
 /*
- * Everything that does not depend on the transport: log, memory, workspace, tools, loop, children, jobs.
- * stop: called on TERM and INT with the grace that calls have. hang_up: called on HUP; NULL: as TERM.
+ * Everything that does not depend on the transport: log, memory, workspace, tools, loop, children,
+ * jobs. stop: called on TERM and INT with the grace that calls have. hang_up: called on HUP; NULL:
+ * as TERM.
  */
 struct transport {
 	void (*stop)(int64_t grace_ms);
 	void (*hang_up)(void);
-	bool log_json;		/* unless SANDSTORM_LOG_FORMAT says otherwise */
+	bool log_json; /* unless SANDSTORM_LOG_FORMAT says otherwise */
 };
-int start_up(const struct config *c, const char *tools, const struct transport *t) __attribute__((warn_unused_result));
+int start_up(const struct config *c, const char *tools, const struct transport *t)
+	__attribute__((warn_unused_result));
 
 /* Runs the loop to its end and ends all that was started. Gives the exit code. */
 int start_run(void);

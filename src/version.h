@@ -1,5 +1,6 @@
 /*
- * Who we are, in one place. The library versions are those of vendor/manifest (a test compares them).
+ * Who we are, in one place. The library versions are those of vendor/manifest (a test compares
+ * them).
  */
 #ifndef VERSION_H
 #define VERSION_H

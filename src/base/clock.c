@@ -79,6 +79,7 @@ void clock_put_http(struct buf *b, int64_t unix_s)
 	struct utc u;
 
 	utc_from(&u, unix_s);
-	buf_printf(b, "%.3s, %02d %.3s %04d %02d:%02d:%02d GMT", days + 3 * (day < 0 ? day + 7 : day),
-		u.day, months + 3 * (u.month - 1), u.year, u.hour, u.minute, u.second);
+	buf_printf(b, "%.3s, %02d %.3s %04d %02d:%02d:%02d GMT",
+		days + 3 * (day < 0 ? day + 7 : day), u.day, months + 3 * (u.month - 1), u.year,
+		u.hour, u.minute, u.second);
 }

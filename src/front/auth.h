@@ -8,30 +8,34 @@
 
 #include "base/slice.h"
 
-enum { TOKEN_MIN = 16 };	/* bytes; a shorter one could be guessed */
+enum { TOKEN_MIN = 16 }; /* bytes; a shorter one could be guessed */
 
-/* The MCP token, borrowed until the next call; it is at least TOKEN_MIN bytes. Called again after a rotation. */
+/* The MCP token, borrowed until the next call; it is at least TOKEN_MIN bytes. Called again after a
+ * rotation. */
 void auth_set_token(struct slice token);
 
 /*
- * Does the value of an Authorization field carry the token? The scheme is Bearer in any case, blanks around the token
- * are dropped. value.p NULL: no field. Takes the same time for every wrong token of one length.
+ * Does the value of an Authorization field carry the token? The scheme is Bearer in any case,
+ * blanks around the token are dropped. value.p NULL: no field. Takes the same time for every wrong
+ * token of one length.
  */
 bool auth_bearer_ok(struct slice value);
 
-/* --- rate.c: a fixed window of a minute a caller, in a bounded table that evicts who was quiet longest --- */
+/* --- rate.c: a fixed window of a minute a caller, in a bounded table that evicts who was quiet
+ * longest --- */
 
 /* most: requests a minute a caller, 0: no limit. */
 void rate_setup(int64_t most);
 /*
- * Counts a request of the caller: peer (16 bytes, IPv6 by its first 8, IPv4 whole) with or without a valid credential.
- * 0, or the seconds after which it may come again.
+ * Counts a request of the caller: peer (16 bytes, IPv6 by its first 8, IPv4 whole) with or without
+ * a valid credential. 0, or the seconds after which it may come again.
  */
 int rate_request(const unsigned char peer[16]);
 /*
- * Failed credentials are counted apart, by peer: after a few, seconds that double each time must pass before the next
- * try is looked at (decision 56: a valid bearer is never refused for the failures of others). Ask before checking a
- * credential that turns out wrong: 0, or seconds to wait.
+ * Failed credentials are counted apart, by peer: after a few, seconds that double each time must
+ * pass before the next try is looked at (decision 56: a valid bearer is never refused for the
+ * failures of others). Ask before checking a credential that turns out wrong: 0, or seconds to
+ * wait.
  */
 int rate_failure(const unsigned char peer[16]);
 

@@ -38,7 +38,7 @@ static int print_answer(struct job *j)
 	struct json d;
 	int result;
 
-	buf_cut(&j->mem, 0);	/* what the call needed is not needed to read its answer */
+	buf_cut(&j->mem, 0); /* what the call needed is not needed to read its answer */
 	if (json_parse(&d, j->out.p, j->out.len, &j->mem) < 0)
 		return 1;
 	result = json_get(&d, 0, "result");
@@ -69,7 +69,8 @@ static bool is_object(struct job *j, const char *arguments)
 	struct json d;
 
 	buf_puts(&j->text, arguments);
-	return json_parse(&d, j->text.p, j->text.len, &j->mem) == 0 && json_type(&d, 0) == JSON_OBJECT;
+	return json_parse(&d, j->text.p, j->text.len, &j->mem) == 0 &&
+	       json_type(&d, 0) == JSON_OBJECT;
 }
 
 static void put_request(struct job *j, const char *tool, const char *arguments)

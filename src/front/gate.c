@@ -92,7 +92,7 @@ static bool check_credential(struct http_request *r, const unsigned char client[
 
 	if (gate_has_token(r))
 		return true;
-	if (!http_has(r->head, FIELD_AUTHORIZATION))	/* a client that asks how to sign in */
+	if (!http_has(r->head, FIELD_AUTHORIZATION)) /* a client that asks how to sign in */
 		return refuse_credential(r);
 	wait = rate_failure(client);
 	if (wait)
@@ -106,11 +106,13 @@ bool gate_mcp(struct http_request *r)
 	int wait;
 
 	if (!origin_host_ok(r->head)) {
-		gate_refuse(r, 403, (struct slice){ 0 }, "Host not allowed, see SANDSTORM_ALLOWED_HOSTS");
+		gate_refuse(r, 403, (struct slice){ 0 },
+			"Host not allowed, see SANDSTORM_ALLOWED_HOSTS");
 		return false;
 	}
 	if (!origin_ok(r->head)) {
-		gate_refuse(r, 403, (struct slice){ 0 }, "Origin not allowed, see SANDSTORM_ALLOWED_ORIGINS");
+		gate_refuse(r, 403, (struct slice){ 0 },
+			"Origin not allowed, see SANDSTORM_ALLOWED_ORIGINS");
 		return false;
 	}
 	if (r->head->method == HTTP_OPTIONS && http_has(r->head, FIELD_REQUEST_METHOD))

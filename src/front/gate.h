@@ -1,5 +1,6 @@
 /*
- * What every request to /mcp must pass before its body is waited for: host, origin, credential, rate.
+ * What every request to /mcp must pass before its body is waited for: host, origin, credential,
+ * rate.
  */
 #ifndef FRONT_GATE_H
 #define FRONT_GATE_H
@@ -13,7 +14,8 @@ bool gate_has_token(const struct http_request *r);
 
 /* CORS fields for any answer; the server's `fields`. */
 void gate_fields(const struct http_head *h, struct buf *b);
-/* An answer outside of JSON-RPC: {"error":"text"} with the CORS fields and more ("Name: value\r\n"...). */
+/* An answer outside of JSON-RPC: {"error":"text"} with the CORS fields and more ("Name:
+ * value\r\n"...). */
 void gate_refuse(struct http_request *r, int status, struct slice more, const char *text);
 
 #endif

@@ -15,7 +15,8 @@ static int digit(char c)
 	return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
-/* Four digits of RFC 4648 section 4, of which the last two may be padding; bits beyond the last byte must be zero. */
+/* Four digits of RFC 4648 section 4, of which the last two may be padding; bits beyond the last
+ * byte must be zero. */
 static bool quad(const char *p, bool last, struct buf *out)
 {
 	int pad = p[3] != '=' ? 0 : p[2] != '=' ? 1 : 2;
@@ -42,7 +43,8 @@ bool header_text(struct slice value, struct buf *out)
 	static const char begin[] = "=?base64?";
 	size_t n = sizeof(begin) - 1;
 
-	if (!str_starts(value, begin) || value.n < n + 2 || memcmp(value.p + value.n - 2, "?=", 2) != 0) {
+	if (!str_starts(value, begin) || value.n < n + 2 ||
+		memcmp(value.p + value.n - 2, "?=", 2) != 0) {
 		buf_slice(out, value);
 		return !out->failed;
 	}

@@ -10,22 +10,22 @@
 
 struct health_config {
 	int64_t max_instances;
-	const char *root;		/* whose disk is told */
+	const char *root; /* whose disk is told */
 };
 
 void health_setup(const struct health_config *c);
 /*
- * The whole answer. Without detail: ok, server, version, uptime_seconds (of this process), active_instances,
- * max_instances. With detail also cores_available, memory_mb_available, disk_mb_available, tools (those of node bun
- * python3 git gh curl that are found), and uptime_seconds of the machine as the reference has it. What cannot be read
- * is 0.
+ * The whole answer. Without detail: ok, server, version, uptime_seconds (of this process),
+ * active_instances, max_instances. With detail also cores_available, memory_mb_available,
+ * disk_mb_available, tools (those of node bun python3 git gh curl that are found), and
+ * uptime_seconds of the machine as the reference has it. What cannot be read is 0.
  */
 void health_put(struct jw *w, bool detail);
 
 /*
- * The probe `sandstorm-mcp health [URL]`: GET url (default http://127.0.0.1:PORT/health) within 5 s with a blocking
- * socket; 0 when it answers 200 with ok true; else one line on stderr and 1. https is refused with a sentence until
- * TLS is here. 2 for a bad URL.
+ * The probe `sandstorm-mcp health [URL]`: GET url (default http://127.0.0.1:PORT/health) within 5 s
+ * with a blocking socket; 0 when it answers 200 with ok true; else one line on stderr and 1. https
+ * is refused with a sentence until TLS is here. 2 for a bad URL.
  */
 int health_probe(const char *url);
 

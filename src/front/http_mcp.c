@@ -9,12 +9,12 @@
 
 /* One request and its answer, in the job's memory. */
 struct exchange {
-	struct http_conn *conn;		/* NULL once the client is gone */
-	const struct http_head *head;	/* NULL once the message has been started */
-	struct slice fields;		/* for a stream */
-	struct slice plain_fields;	/* for any other answer */
-	unsigned char client[16];	/* its address */
-	bool stream_ok, json_ok;	/* what the client accepts */
+	struct http_conn *conn;       /* NULL once the client is gone */
+	const struct http_head *head; /* NULL once the message has been started */
+	struct slice fields;          /* for a stream */
+	struct slice plain_fields;    /* for any other answer */
+	unsigned char client[16];     /* its address */
+	bool stream_ok, json_ok;      /* what the client accepts */
 	bool modern;
 };
 
@@ -72,16 +72,17 @@ static void send_stream(struct job *j, const struct exchange *x)
 	http_stream_end(x->conn, stream_type, x->fields, parts, n);
 }
 
-/* The head goes where the request's text was: nobody needs that any more, and it lives until all is sent. */
+/* The head goes where the request's text was: nobody needs that any more, and it lives until all is
+ * sent. */
 static void send_json(struct job *j, const struct exchange *x)
 {
 	struct slice parts[2], all = buf_all(&j->out), line = all;
 
-	while (all.n)		/* a client that takes no stream gets the result alone */
+	while (all.n) /* a client that takes no stream gets the result alone */
 		line = str_split(&all, '\n');
 	buf_cut(&j->text, 0);
-	http_put_head(x->conn, &j->text, is_error(j) ? answer_status(j) : 200, json_type_name, x->plain_fields,
-		(int64_t)line.n);
+	http_put_head(x->conn, &j->text, is_error(j) ? answer_status(j) : 200, json_type_name,
+		x->plain_fields, (int64_t)line.n);
 	parts[0] = buf_all(&j->text);
 	parts[1] = line;
 	http_send(x->conn, parts, 2);
@@ -146,7 +147,8 @@ static bool check_name(struct job *j, struct slice method)
 	char mem[1 * KIB];
 	struct buf plain;
 
-	if (!slice_is(method, "tools/call") && !slice_is(method, "prompts/get") && !slice_is(method, "resources/read"))
+	if (!slice_is(method, "tools/call") && !slice_is(method, "prompts/get") &&
+		!slice_is(method, "resources/read"))
 		return true;
 	buf_over(&plain, mem, sizeof(mem));
 	if (!field.p)
@@ -175,13 +177,14 @@ static bool check_method(struct job *j, struct slice method)
 	const struct exchange *x = j->peer;
 	struct slice field = x->head ? x->head->field[FIELD_MCP_VERSION] : (struct slice){ 0 };
 
-	if (!x->head)		/* a later message of a batch: the head was judged with the first */
+	if (!x->head) /* a later message of a batch: the head was judged with the first */
 		return true;
 	if (j->era->modern)
 		return check_modern(j, method);
 	if (!field.p || slice_is(method, "initialize") || era_find(field))
 		return true;
-	rpc_error(j, RPC_INVALID, "Unsupported MCP-Protocol-Version: %.*s", SLICE(slice_head(field, NAME_SHOWN_MAX)));
+	rpc_error(j, RPC_INVALID, "Unsupported MCP-Protocol-Version: %.*s",
+		SLICE(slice_head(field, NAME_SHOWN_MAX)));
 	return false;
 }
 
@@ -202,7 +205,8 @@ static const struct sink sink = {
 
 /* --- what the connection tells --- */
 
-/* Modern: a closed stream cancels. Legacy: the work runs to its own limit, the answer is dropped (decision 4). */
+/* Modern: a closed stream cancels. Legacy: the work runs to its own limit, the answer is dropped
+ * (decision 4). */
 static bool waiter_gone(struct http_conn *c, bool closed)
 {
 	struct job *j = http_user(c);
@@ -257,7 +261,7 @@ static bool text_take(struct job *j, struct http_request *r)
 {
 	struct buf text = j->text;
 
-	if (r->upload) {	/* large: the buffers change places instead of their bytes */
+	if (r->upload) { /* large: the buffers change places instead of their bytes */
 		j->text = *r->upload;
 		*r->upload = text;
 	} else {
@@ -293,7 +297,7 @@ static struct exchange *exchange_new(struct job *j, struct http_request *r)
 static void serve_busy(struct http_request *r)
 {
 	static const char body[] = "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32603,"
-		"\"message\":\"Server is busy, try again\"}}";
+				   "\"message\":\"Server is busy, try again\"}}";
 	char mem[1 * KIB];
 	struct buf fields;
 
@@ -324,11 +328,13 @@ static void serve_post(struct http_request *r)
 void http_mcp_serve(struct http_request *r)
 {
 	if (r->head->method != HTTP_POST)
-		gate_refuse(r, 405, LIT("Allow: POST\r\n"), "Method not allowed: send messages with POST");
+		gate_refuse(r, 405, LIT("Allow: POST\r\n"),
+			"Method not allowed: send messages with POST");
 	else if (!is_json(r->head->field[FIELD_CONTENT_TYPE]))
 		gate_refuse(r, 415, (struct slice){ 0 }, "Content-Type must be application/json");
 	else if (!r->head->accept)
-		gate_refuse(r, 406, (struct slice){ 0 }, "Accept must admit application/json or text/event-stream");
+		gate_refuse(r, 406, (struct slice){ 0 },
+			"Accept must admit application/json or text/event-stream");
 	else
 		serve_post(r);
 }

@@ -1,5 +1,6 @@
 /*
- * The MCP endpoint over HTTP: which era a POST is of, its head against its body, JSON or a stream as the answer.
+ * The MCP endpoint over HTTP: which era a POST is of, its head against its body, JSON or a stream
+ * as the answer.
  */
 #ifndef FRONT_HTTP_MCP_H
 #define FRONT_HTTP_MCP_H

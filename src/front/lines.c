@@ -29,7 +29,7 @@ enum line_event lines_take(struct lines *l, struct slice *in, struct slice *part
 	*part = slice_head(*in, lf ? (size_t)(lf - in->p) : in->n);
 	*in = slice_from(*in, part->n + (lf != NULL));
 	l->blank = l->blank && all_blank(*part);
-	if (l->len <= l->max)	/* beyond it stands still, so that no length wraps around */
+	if (l->len <= l->max) /* beyond it stands still, so that no length wraps around */
 		l->len += part->n;
 	if (l->len > l->max || l->blank)
 		part->n = 0;

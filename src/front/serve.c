@@ -34,7 +34,8 @@ static void serve_health(struct http_request *r)
 
 enum {
 	GET = 1 << HTTP_GET,
-	EVERY = GET | 1 << HTTP_HEAD | 1 << HTTP_POST | 1 << HTTP_DELETE | 1 << HTTP_OPTIONS | 1 << HTTP_OTHER,
+	EVERY = GET | 1 << HTTP_HEAD | 1 << HTTP_POST | 1 << HTTP_DELETE | 1 << HTTP_OPTIONS |
+		1 << HTTP_OTHER,
 };
 
 static const struct http_route routes[] = {
@@ -66,8 +67,11 @@ static void warn_wide(const char *host)
 	if (http_same(slice_of(host), "localhost"))
 		return;
 	if (!address_parse_hop(slice_of(host), address) || !address_is_loopback(address))
-		log_event(LOG_WARN, "listening beyond loopback without TLS: the token travels in clear text, put a TLS "
-			"proxy in front", NULL);
+		log_event(LOG_WARN,
+			"listening beyond loopback without TLS: the token travels in clear text, "
+			"put a TLS "
+			"proxy in front",
+			NULL);
 }
 
 int serve_start(const struct serve_config *c)

@@ -18,9 +18,11 @@ struct serve_config {
 	struct health_config health;
 };
 
-/* Listens; the loop then serves. The token is set by auth_set_token. 0 or -errno (-EADDRINUSE, -EINVAL: bad host). */
+/* Listens; the loop then serves. The token is set by auth_set_token. 0 or -errno (-EADDRINUSE,
+ * -EINVAL: bad host). */
 int serve_start(const struct serve_config *c) __attribute__((warn_unused_result));
-/* Accepts no more, gives what runs grace_ms to end, then ends it with an error answer, then ends the loop with 0. */
+/* Accepts no more, gives what runs grace_ms to end, then ends it with an error answer, then ends
+ * the loop with 0. */
 void serve_stop(int64_t grace_ms);
 
 #endif

@@ -13,18 +13,19 @@ enum { EVENTS_MAX = 64 * KIB };
 
 static struct {
 	struct watch in, out;
-	struct slice unread;		/* the part of chunk for which no job was free */
+	struct slice unread; /* the part of chunk for which no job was free */
 	struct lines lines;
-	struct job *job;		/* collects the current line in its text, NULL between lines */
-	const struct era *era;		/* agreed on by initialize; NULL: nothing yet */
-	struct job *first, **last;	/* answers waiting to leave */
-	size_t sent;			/* bytes of what leaves now that are gone: of events if any, else of the first answer */
-	struct buf events;		/* progress messages, which go before the answers */
+	struct job *job;           /* collects the current line in its text, NULL between lines */
+	const struct era *era;     /* agreed on by initialize; NULL: nothing yet */
+	struct job *first, **last; /* answers waiting to leave */
+	size_t sent; /* bytes of what leaves now that are gone: of events if any, else of the first
+			answer */
+	struct buf events; /* progress messages, which go before the answers */
 	struct task flush;
 	struct timer grace;
-	bool ended;			/* no more input */
-	bool broken;			/* nobody reads us */
-	int in_flags, out_flags;	/* as found; -1: left alone */
+	bool ended;              /* no more input */
+	bool broken;             /* nobody reads us */
+	int in_flags, out_flags; /* as found; -1: left alone */
 } io;
 
 static char events_mem[EVENTS_MAX];
@@ -74,7 +75,9 @@ static void out_broken(void)
 /* One write of what comes next; false when there is nothing or the pipe is full. */
 static bool out_write(void)
 {
-	struct slice s = io.events.len ? buf_all(&io.events) : io.first ? buf_all(&io.first->out) : (struct slice){ 0 };
+	struct slice s = io.events.len ? buf_all(&io.events)
+			 : io.first    ? buf_all(&io.first->out)
+				       : (struct slice){ 0 };
 	ssize_t n;
 
 	if (!s.n)
@@ -118,8 +121,8 @@ static void out_ready(struct watch *w, unsigned events)
 }
 
 /*
- * An event must not cut an answer in two: while one is half gone, events are dropped (progress may be lost, answers
- * may not), and so are those for which there is no room.
+ * An event must not cut an answer in two: while one is half gone, events are dropped (progress may
+ * be lost, answers may not), and so are those for which there is no room.
  */
 static void sink_event(struct job *j, struct slice message)
 {
@@ -157,8 +160,8 @@ static const struct sink sink = { sink_event, sink_reply, sink_agreed, .cancel_b
 /* --- in --- */
 
 /*
- * The job that collects a line. When all are taken the spare one does, so that cancels are still heard; when that one,
- * too, waits for the reader, we stop reading until it is free.
+ * The job that collects a line. When all are taken the spare one does, so that cancels are still
+ * heard; when that one, too, waits for the reader, we stop reading until it is free.
  */
 static bool line_job(void)
 {
@@ -249,8 +252,8 @@ static void in_ready(struct watch *w, unsigned events)
 /* --- start and end --- */
 
 /*
- * Non-blocking only where it can matter, since the flag belongs to the open file, which our parent may share. Gives
- * the flags to restore, or -1.
+ * Non-blocking only where it can matter, since the flag belongs to the open file, which our parent
+ * may share. Gives the flags to restore, or -1.
  */
 static int set_nonblock(int fd)
 {

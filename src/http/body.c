@@ -12,7 +12,8 @@ static void say_continue(struct http_conn *c)
 {
 	static const char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
 
-	if (send(c->w.fd, text, sizeof(text) - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 && errno != EAGAIN)
+	if (send(c->w.fd, text, sizeof(text) - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
+		errno != EAGAIN)
 		conn_close(c);
 }
 
@@ -105,7 +106,8 @@ void body_first(struct http_conn *c)
 		conn_refuse(c, r);
 }
 
-/* A chunked body that stands complete in text, decoded in place. Gives the bytes used, 0: not complete; or -EBADMSG. */
+/* A chunked body that stands complete in text, decoded in place. Gives the bytes used, 0: not
+ * complete; or -EBADMSG. */
 static ssize_t decode_here(char *text, size_t n, size_t *body_len)
 {
 	struct chunked ck;
@@ -130,7 +132,8 @@ static ssize_t decode_here(char *text, size_t n, size_t *body_len)
 	return (ssize_t)(n - in.n);
 }
 
-int body_here(const struct http_head *h, char *text, size_t head, size_t n, struct slice *body, size_t *used)
+int body_here(const struct http_head *h, char *text, size_t head, size_t n, struct slice *body,
+	size_t *used)
 {
 	size_t len = h->length > 0 ? (size_t)h->length : 0;
 	ssize_t r = (ssize_t)len;

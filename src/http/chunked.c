@@ -5,14 +5,14 @@
 #include "bounds.h"
 
 enum {
-	SIZE,		/* digits of a size */
-	BLANK,		/* blanks behind them */
-	EXTENSION,	/* from ";" up to CR */
+	SIZE,      /* digits of a size */
+	BLANK,     /* blanks behind them */
+	EXTENSION, /* from ";" up to CR */
 	SIZE_LF,
 	DATA,
 	DATA_CR,
 	DATA_LF,
-	TRAILER,	/* at the start of a trailer line */
+	TRAILER, /* at the start of a trailer line */
 	TRAILER_LINE,
 	TRAILER_LF,
 	LAST_LF,

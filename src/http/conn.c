@@ -4,7 +4,7 @@
 
 #include "http/conn.h"
 
-static char chunk[READ_CHUNK];		/* shared by all connections (decision 21) */
+static char chunk[READ_CHUNK]; /* shared by all connections (decision 21) */
 
 /* --- a request --- */
 
@@ -29,8 +29,8 @@ static void conn_note_head(struct http_conn *c, const struct http_head *h)
 }
 
 /*
- * One request at the start of text, whose head has `head` bytes. Gives the bytes used; 0 when its body is still to
- * come, or when the connection was refused or closed.
+ * One request at the start of text, whose head has `head` bytes. Gives the bytes used; 0 when its
+ * body is still to come, or when the connection was refused or closed.
  */
 static size_t request_take(struct http_conn *c, char *text, size_t head, size_t n)
 {
@@ -115,7 +115,8 @@ static void head_feed(struct http_conn *c, struct slice fresh)
 		buf_release(&x->in);
 }
 
-/* The body is complete: the request is served as if it had come at once, then what came behind it. */
+/* The body is complete: the request is served as if it had come at once, then what came behind it.
+ */
 static void body_end(struct http_conn *c, struct slice after)
 {
 	struct extra *x = conn_extra(c);
@@ -124,9 +125,10 @@ static void body_end(struct http_conn *c, struct slice after)
 	unsigned allowed;
 
 	if (http_head_parse(&h, (struct slice){ x->in.p, x->head }) != 0)
-		return conn_close(c);	/* it was parsed before */
+		return conn_close(c); /* it was parsed before */
 	r.upload = x->upload ? &x->upload->text : NULL;
-	r.body = x->upload ? buf_all(r.upload) : (struct slice){ x->in.p + x->head, (size_t)h.length };
+	r.body = x->upload ? buf_all(r.upload)
+			   : (struct slice){ x->in.p + x->head, (size_t)h.length };
 	c->state = CONN_HEAD;
 	c->reading = true;
 	request_serve(&r, route_find(&h, &allowed));
@@ -187,7 +189,7 @@ static void conn_hangup(struct http_conn *c)
 		return;
 	}
 	if (!closed)
-		c->state = CONN_SEND;	/* it knows already */
+		c->state = CONN_SEND; /* it knows already */
 	conn_close(c);
 }
 
@@ -221,7 +223,8 @@ void http_wait(struct http_conn *c, const struct http_waiter *w, void *user)
 	c->user = user;
 }
 
-/* A connection that ends is closed on our side and read to its end, so that a reset does not eat the answer. */
+/* A connection that ends is closed on our side and read to its end, so that a reset does not eat
+ * the answer. */
 static void conn_linger(struct http_conn *c)
 {
 	shutdown(c->w.fd, SHUT_WR);

@@ -1,8 +1,8 @@
 /*
  * Inside of the HTTP server: the connection table, shared by its files.
  *
- * An idle connection is only a struct http_conn. What an unfinished request or answer needs lies in a parallel table
- * of struct extra, whose pages are touched only where one was needed.
+ * An idle connection is only a struct http_conn. What an unfinished request or answer needs lies in
+ * a parallel table of struct extra, whose pages are touched only where one was needed.
  */
 #ifndef HTTP_CONN_H
 #define HTTP_CONN_H
@@ -14,19 +14,28 @@
 
 enum conn_state {
 	CONN_FREE,
-	CONN_HEAD,	/* between requests, or a head has begun */
-	CONN_BODY,	/* the head is there, the body is not */
-	CONN_WAIT,	/* somebody works on the answer */
-	CONN_SEND,	/* the answer is on its way */
-	CONN_LINGER,	/* our side is closed; what still comes is dropped */
+	CONN_HEAD,   /* between requests, or a head has begun */
+	CONN_BODY,   /* the head is there, the body is not */
+	CONN_WAIT,   /* somebody works on the answer */
+	CONN_SEND,   /* the answer is on its way */
+	CONN_LINGER, /* our side is closed; what still comes is dropped */
 };
 
 /* Deadlines of one length each, so that a queue is a list in order of time. */
-enum conn_queue { QUEUE_NONE, QUEUE_HEAD, QUEUE_BODY, QUEUE_IDLE, QUEUE_SEND, QUEUE_QUIET, QUEUE_LINGER, QUEUES };
+enum conn_queue {
+	QUEUE_NONE,
+	QUEUE_HEAD,
+	QUEUE_BODY,
+	QUEUE_IDLE,
+	QUEUE_SEND,
+	QUEUE_QUIET,
+	QUEUE_LINGER,
+	QUEUES
+};
 
 struct http_conn {
 	struct watch w;
-	struct http_conn *prev, *next;	/* in its queue; next also links free ones */
+	struct http_conn *prev, *next; /* in its queue; next also links free ones */
 	int64_t due;
 	const struct http_waiter *waiter;
 	void *user;
@@ -34,11 +43,11 @@ struct http_conn {
 	unsigned char state, queue;
 	unsigned char minor;
 	bool keep_alive;
-	bool head_only;		/* the request was HEAD */
-	bool stream;		/* an answer of unknown length has begun */
-	bool half;		/* the peer will send no more */
-	bool reading;		/* inside conn_feed: it goes on with what was pipelined */
-	bool owed;		/* waiter->sent() is due */
+	bool head_only; /* the request was HEAD */
+	bool stream;    /* an answer of unknown length has begun */
+	bool half;      /* the peer will send no more */
+	bool reading;   /* inside conn_feed: it goes on with what was pipelined */
+	bool owed;      /* waiter->sent() is due */
 };
 
 struct upload {
@@ -47,64 +56,70 @@ struct upload {
 };
 
 struct extra {
-	struct buf in;		/* an unfinished request, or pipelined bytes while one is answered */
-	struct buf out;		/* the rest of what was copied for sending */
-	struct slice parts[HTTP_PARTS_MAX];	/* still to be sent, after out */
+	struct buf in;  /* an unfinished request, or pipelined bytes while one is answered */
+	struct buf out; /* the rest of what was copied for sending */
+	struct slice parts[HTTP_PARTS_MAX]; /* still to be sent, after out */
 	int parts_n;
 	size_t out_sent;
-	size_t scanned;		/* of the head in `in` */
-	size_t head;		/* length of the head in `in`, in CONN_BODY */
-	int64_t left;		/* bytes of the body still to come; -1: chunked */
+	size_t scanned; /* of the head in `in` */
+	size_t head;    /* length of the head in `in`, in CONN_BODY */
+	int64_t left;   /* bytes of the body still to come; -1: chunked */
 	struct chunked chunked;
-	struct upload *upload;	/* NULL: the body is collected in `in` */
+	struct upload *upload; /* NULL: the body is collected in `in` */
 };
 
 /* table.c */
 extern const struct http_server *http_server;
 struct extra *conn_extra(const struct http_conn *c);
-/* A free slot, at need by closing the connection that has waited longest without a request; NULL: all are busy. */
+/* A free slot, at need by closing the connection that has waited longest without a request; NULL:
+ * all are busy. */
 struct http_conn *conn_take(void);
 void conn_close(struct http_conn *c);
-void conn_queue(struct http_conn *c, enum conn_queue q);	/* with a new deadline */
+void conn_queue(struct http_conn *c, enum conn_queue q); /* with a new deadline */
 bool http_stopping(void);
 
 /* route.c */
-/* An answer after which the connection ends, since what follows in it cannot be told apart any more. */
+/* An answer after which the connection ends, since what follows in it cannot be told apart any
+ * more. */
 void conn_refuse(struct http_conn *c, int status);
-/* The route of that path and method; NULL and the methods that are allowed there, 0: no such path. */
+/* The route of that path and method; NULL and the methods that are allowed there, 0: no such path.
+ */
 const struct http_route *route_find(const struct http_head *h, unsigned *allowed);
 /*
- * The route, once its gate has let the request pass. NULL: answered; where a body follows that nobody will read the
- * connection ends after that.
+ * The route, once its gate has let the request pass. NULL: answered; where a body follows that
+ * nobody will read the connection ends after that.
  */
 const struct http_route *route_request(struct http_request *r, bool body_there);
 
 /* body.c */
 /* Keeps bytes in the connection's own memory. False: no memory. */
 bool conn_keep(struct http_conn *c, struct slice bytes);
-/* The body behind the head, as far as it stands complete in text[0..n); *used is 0 when not. 0 or a status to refuse. */
-int body_here(const struct http_head *h, char *text, size_t head, size_t n, struct slice *body, size_t *used)
-	__attribute__((warn_unused_result));
+/* The body behind the head, as far as it stands complete in text[0..n); *used is 0 when not. 0 or a
+ * status to refuse. */
+int body_here(const struct http_head *h, char *text, size_t head, size_t n, struct slice *body,
+	size_t *used) __attribute__((warn_unused_result));
 /*
- * The body is not there yet: a small one of known length will be collected behind its head, any other in an upload
- * buffer. 0 or a status to refuse.
+ * The body is not there yet: a small one of known length will be collected behind its head, any
+ * other in an upload buffer. 0 or a status to refuse.
  */
-int body_begin(struct http_conn *c, const struct http_head *h, size_t head) __attribute__((warn_unused_result));
+int body_begin(struct http_conn *c, const struct http_head *h, size_t head)
+	__attribute__((warn_unused_result));
 /* What has come behind the head so far, and is in `in`, goes where the body is collected. */
 void body_first(struct http_conn *c);
-/* Body bytes into the upload buffer. 1: complete, *in is what follows; 0: more to come; or a status to refuse. */
+/* Body bytes into the upload buffer. 1: complete, *in is what follows; 0: more to come; or a status
+ * to refuse. */
 int upload_feed(struct extra *x, struct slice *in) __attribute__((warn_unused_result));
 void upload_give(struct extra *x);
 
 /* conn.c */
 void conn_open(struct http_conn *c, int fd);
-void conn_next(struct http_conn *c);	/* the answer is out: on with the connection */
-void conn_late(struct http_conn *c);	/* its deadline has passed */
+void conn_next(struct http_conn *c); /* the answer is out: on with the connection */
+void conn_late(struct http_conn *c); /* its deadline has passed */
 
 /* listen.c */
 void listen_stop(void);
 
 /* send.c */
-void conn_write(struct http_conn *c);	/* the socket takes bytes again */
+void conn_write(struct http_conn *c); /* the socket takes bytes again */
 
 #endif

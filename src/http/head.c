@@ -17,7 +17,7 @@ size_t http_head_end(struct slice in, size_t *scanned)
 			return next + 1;
 		if (next + 1 < in.n && in.p[next] == '\r' && in.p[next + 1] == '\n')
 			return next + 2;
-		if (next + 1 >= in.n) {		/* the decisive byte is still to come */
+		if (next + 1 >= in.n) { /* the decisive byte is still to come */
 			*scanned = next - 1;
 			return 0;
 		}
@@ -51,7 +51,8 @@ static bool is_token(struct slice s)
 	for (size_t i = 0; i < s.n; i++) {
 		char c = lower(s.p[i]);
 
-		if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && !memchr(marks, c, sizeof(marks) - 1))
+		if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') &&
+			!memchr(marks, c, sizeof(marks) - 1))
 			return false;
 	}
 	return s.n > 0;
@@ -100,8 +101,9 @@ static int version_take(struct http_head *h, struct slice s)
 }
 
 /*
- * A proxy may send the absolute form (RFC 9112 section 3.2.2): scheme and authority are cut off, and the authority
- * counts instead of what Host says, which field_use then finds taken. Empty: no target for us.
+ * A proxy may send the absolute form (RFC 9112 section 3.2.2): scheme and authority are cut off,
+ * and the authority counts instead of what Host says, which field_use then finds taken. Empty: no
+ * target for us.
  */
 static struct slice target_path(struct http_head *h, struct slice s)
 {
@@ -117,7 +119,9 @@ static struct slice target_path(struct http_head *h, struct slice s)
 	if (i == 0)
 		return (struct slice){ s.p, 0 };
 	h->field[FIELD_HOST] = slice_head(s, i);
-	return i < s.n && s.p[i] == '/' ? slice_from(s, i) : (struct slice){ s.p - 1, 1 };	/* the slash before the host */
+	return i < s.n && s.p[i] == '/'
+		       ? slice_from(s, i)
+		       : (struct slice){ s.p - 1, 1 }; /* the slash before the host */
 }
 
 static int hex_digit(char c)
@@ -128,7 +132,8 @@ static int hex_digit(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* The byte that stands at s, a percent escape decoded, and in *used its length; -1 for a broken escape. */
+/* The byte that stands at s, a percent escape decoded, and in *used its length; -1 for a broken
+ * escape. */
 static int path_byte(struct slice s, size_t *used)
 {
 	int hi, lo;
@@ -190,7 +195,10 @@ static const struct field {
 	unsigned char at;
 	bool once;
 } fields[] = {
-#define FIELD(name, use, at, once) { name, sizeof(name) - 1, use, at, once }
+#define FIELD(name, use, at, once)                                                                 \
+	{                                                                                          \
+		name, sizeof(name) - 1, use, at, once                                              \
+	}
 	// clang-format off
 	FIELD("Host", KEEP, FIELD_HOST, true),
 	FIELD("Content-Length", LENGTH, 0, true),
@@ -209,7 +217,7 @@ static const struct field {
 	FIELD("X-Forwarded-Host", KEEP, FIELD_FORWARDED_HOST, false),
 	FIELD("Access-Control-Request-Method", KEEP, FIELD_REQUEST_METHOD, true),
 	FIELD("Access-Control-Request-Headers", KEEP, FIELD_REQUEST_HEADERS, false),
-	// clang-format on
+// clang-format on
 #undef FIELD
 };
 
@@ -286,7 +294,8 @@ static int field_use(struct http_head *h, const struct field *f, struct slice v)
 		h->expect_continue = http_same(v, "100-continue");
 		return h->expect_continue ? 0 : 417;
 	default:
-		/* Of several lists of addresses the last is the nearest proxy's, what stands before anybody may have sent. */
+		/* Of several lists of addresses the last is the nearest proxy's, what stands before
+		 * anybody may have sent. */
 		if (!h->field[f->at].p || f->at == FIELD_FORWARDED_FOR)
 			h->field[f->at] = v;
 		return 0;
@@ -350,7 +359,7 @@ int http_head_parse(struct http_head *h, struct slice text)
 	int status, count = 0;
 
 	*h = (struct http_head){ .length = -1 };
-	if (str_starts(rest, "\n") || str_starts(rest, "\r\n"))	/* RFC 9112 section 2.2 */
+	if (str_starts(rest, "\n") || str_starts(rest, "\r\n")) /* RFC 9112 section 2.2 */
 		line_take(&rest);
 	status = request_line(h, line_take(&rest));
 	h->keep_alive = h->minor > 0;

@@ -1,8 +1,9 @@
 /*
  * Request heads of HTTP/1.0 and HTTP/1.1 (RFC 9112). Takes bytes, knows no descriptor.
  *
- * Whatever two parsers could read in two ways (request smuggling) is refused: Content-Length twice, not all digits or
- * beside Transfer-Encoding, a coding other than chunked, blanks before a colon, folded lines, bare CR, control bytes.
+ * Whatever two parsers could read in two ways (request smuggling) is refused: Content-Length twice,
+ * not all digits or beside Transfer-Encoding, a coding other than chunked, blanks before a colon,
+ * folded lines, bare CR, control bytes.
  */
 #ifndef HTTP_HEAD_H
 #define HTTP_HEAD_H
@@ -25,7 +26,7 @@ enum http_field {
 	FIELD_MCP_VERSION,
 	FIELD_MCP_METHOD,
 	FIELD_MCP_NAME,
-	FIELD_REQUEST_METHOD,		/* Access-Control-Request-Method: a preflight */
+	FIELD_REQUEST_METHOD, /* Access-Control-Request-Method: a preflight */
 	FIELD_REQUEST_HEADERS,
 	FIELDS
 };
@@ -35,21 +36,22 @@ enum { ACCEPT_JSON = 1, ACCEPT_SSE = 2 };
 /* All slices point into the text given to http_head_parse. */
 struct http_head {
 	enum http_method method;
-	struct slice path;		/* as it came, without query; compare with http_path_is */
-	struct slice query;		/* behind "?", as it came */
-	int minor;			/* HTTP/1.minor */
-	struct slice field[FIELDS];	/* without blanks at the ends; p is NULL when absent */
-	int64_t length;			/* Content-Length, -1: none */
+	struct slice path;          /* as it came, without query; compare with http_path_is */
+	struct slice query;         /* behind "?", as it came */
+	int minor;                  /* HTTP/1.minor */
+	struct slice field[FIELDS]; /* without blanks at the ends; p is NULL when absent */
+	int64_t length;             /* Content-Length, -1: none */
 	bool chunked;
 	bool keep_alive;
-	bool close;			/* Connection: close, which wins over keep-alive */
+	bool close; /* Connection: close, which wins over keep-alive */
 	bool expect_continue;
-	unsigned accept;		/* ACCEPT_ bits; both when there is no Accept */
+	unsigned accept; /* ACCEPT_ bits; both when there is no Accept */
 };
 
 /*
- * Length of the head at the start of in, its empty line included; 0 when the empty line is not there yet. *scanned
- * (0 at first) remembers how far was looked, so that bytes that trickle in are looked at once.
+ * Length of the head at the start of in, its empty line included; 0 when the empty line is not
+ * there yet. *scanned (0 at first) remembers how far was looked, so that bytes that trickle in are
+ * looked at once.
  */
 size_t http_head_end(struct slice in, size_t *scanned);
 

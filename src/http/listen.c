@@ -62,7 +62,7 @@ static bool accept_one(int listener)
 		return errno == EINTR || errno == ECONNABORTED;
 	}
 	c = conn_take();
-	if (!c) {	/* all have a running request */
+	if (!c) { /* all have a running request */
 		close(fd);
 		return true;
 	}

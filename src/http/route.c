@@ -3,17 +3,26 @@
 
 /* --- refusing --- */
 
+static const struct {
+	int status;
+	const char *text;
+} refusals[] = {
+	// clang-format off
+	{ 408, "Request timeout: the request did not arrive in time" },
+	{ 413, "Content too large: a body holds at most 16 MiB" },
+	{ 417, "Expectation failed: only 100-continue is known" },
+	{ 431, "Request head too large: at most 16 KiB and 100 fields" },
+	{ 501, "Transfer-Encoding not implemented: only chunked is known" },
+	{ 503, "Server is busy: too many large uploads, try again" },
+	{ 505, "HTTP version not supported: only 1.0 and 1.1 are" },
+	// clang-format on
+};
+
 static const char *refusal_text(int status)
 {
-	switch (status) {
-	case 408: return "Request timeout: the request did not arrive in time";
-	case 413: return "Content too large: a body holds at most 16 MiB";
-	case 417: return "Expectation failed: only 100-continue is known";
-	case 431: return "Request head too large: at most 16 KiB and 100 fields";
-	case 501: return "Transfer-Encoding not implemented: only chunked is known";
-	case 503: return "Server is busy: too many large uploads, try again";
-	case 505: return "HTTP version not supported: only 1.0 and 1.1 are";
-	}
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(*refusals); i++)
+		if (refusals[i].status == status)
+			return refusals[i].text;
 	return "Bad request: not a well-formed HTTP request";
 }
 
@@ -83,7 +92,8 @@ static void no_route(struct http_request *r, unsigned allowed)
 	if (allowed)
 		put_allow(&fields, allowed);
 	http_answer(r->conn, allowed ? 405 : 404, "application/json", buf_all(&fields),
-		allowed ? LIT("{\"error\":\"Method not allowed\"}") : LIT("{\"error\":\"Not found\"}"));
+		allowed ? LIT("{\"error\":\"Method not allowed\"}")
+			: LIT("{\"error\":\"Not found\"}"));
 }
 
 const struct http_route *route_request(struct http_request *r, bool body_there)

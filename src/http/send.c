@@ -5,31 +5,40 @@
 #include "base/clock.h"
 #include "http/conn.h"
 
+static const struct {
+	int status;
+	const char *text;
+} reasons[] = {
+	// clang-format off
+	{ 200, "OK" },
+	{ 201, "Created" },
+	{ 202, "Accepted" },
+	{ 204, "No Content" },
+	{ 302, "Found" },
+	{ 400, "Bad Request" },
+	{ 401, "Unauthorized" },
+	{ 403, "Forbidden" },
+	{ 404, "Not Found" },
+	{ 405, "Method Not Allowed" },
+	{ 406, "Not Acceptable" },
+	{ 408, "Request Timeout" },
+	{ 413, "Content Too Large" },
+	{ 415, "Unsupported Media Type" },
+	{ 417, "Expectation Failed" },
+	{ 429, "Too Many Requests" },
+	{ 431, "Request Header Fields Too Large" },
+	{ 500, "Internal Server Error" },
+	{ 501, "Not Implemented" },
+	{ 503, "Service Unavailable" },
+	{ 505, "HTTP Version Not Supported" },
+	// clang-format on
+};
+
 static const char *reason(int status)
 {
-	switch (status) {
-	case 200: return "OK";
-	case 201: return "Created";
-	case 202: return "Accepted";
-	case 204: return "No Content";
-	case 302: return "Found";
-	case 400: return "Bad Request";
-	case 401: return "Unauthorized";
-	case 403: return "Forbidden";
-	case 404: return "Not Found";
-	case 405: return "Method Not Allowed";
-	case 406: return "Not Acceptable";
-	case 408: return "Request Timeout";
-	case 413: return "Content Too Large";
-	case 415: return "Unsupported Media Type";
-	case 417: return "Expectation Failed";
-	case 429: return "Too Many Requests";
-	case 431: return "Request Header Fields Too Large";
-	case 500: return "Internal Server Error";
-	case 501: return "Not Implemented";
-	case 503: return "Service Unavailable";
-	case 505: return "HTTP Version Not Supported";
-	}
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(*reasons); i++)
+		if (reasons[i].status == status)
+			return reasons[i].text;
 	return "Status";
 }
 
@@ -65,7 +74,8 @@ static void put_length(struct http_conn *c, struct buf *b, int status, int64_t l
 		c->keep_alive = false;
 }
 
-void http_put_head(struct http_conn *c, struct buf *b, int status, const char *type, struct slice fields, int64_t length)
+void http_put_head(struct http_conn *c, struct buf *b, int status, const char *type,
+	struct slice fields, int64_t length)
 {
 	buf_printf(b, "HTTP/1.1 %d %s\r\n", status, reason(status));
 	put_date(b);
@@ -164,8 +174,9 @@ void conn_write(struct http_conn *c)
 
 	if (out_send(c->w.fd, x) < 0) {
 		conn_close(c);
-	} else if (c->state == CONN_WAIT) {	/* in the middle of a stream */
-		watch_want(&c->w, (out_pending(x) ? LOOP_WRITE : 0u) | (c->half ? 0u : LOOP_HANGUP));
+	} else if (c->state == CONN_WAIT) { /* in the middle of a stream */
+		watch_want(
+			&c->w, (out_pending(x) ? LOOP_WRITE : 0u) | (c->half ? 0u : LOOP_HANGUP));
 	} else if (out_pending(x)) {
 		watch_want(&c->w, LOOP_WRITE);
 		conn_queue(c, QUEUE_SEND);
@@ -174,7 +185,8 @@ void conn_write(struct http_conn *c)
 	}
 }
 
-void http_answer(struct http_conn *c, int status, const char *type, struct slice fields, struct slice body)
+void http_answer(
+	struct http_conn *c, int status, const char *type, struct slice fields, struct slice body)
 {
 	char mem[4 * KIB];
 	struct buf head;
@@ -220,7 +232,8 @@ bool http_streaming(const struct http_conn *c)
 	return c->stream;
 }
 
-/* The head before the first message, the size of a chunk before each (HTTP/1.0 has no chunks). False: no memory. */
+/* The head before the first message, the size of a chunk before each (HTTP/1.0 has no chunks).
+ * False: no memory. */
 static bool stream_put(struct http_conn *c, const char *type, struct slice fields, size_t size)
 {
 	struct extra *x = conn_extra(c);
@@ -253,7 +266,8 @@ bool http_stream(struct http_conn *c, const char *type, struct slice fields, str
 	return true;
 }
 
-void http_stream_end(struct http_conn *c, const char *type, struct slice fields, const struct slice *parts, int n)
+void http_stream_end(struct http_conn *c, const char *type, struct slice fields,
+	const struct slice *parts, int n)
 {
 	struct slice all[HTTP_PARTS_MAX];
 	size_t size = 0;
@@ -263,7 +277,7 @@ void http_stream_end(struct http_conn *c, const char *type, struct slice fields,
 		size += parts[i].n;
 	}
 	if (!stream_put(c, type, fields, size))
-		c->keep_alive = false;		/* the client sees the stream cut */
+		c->keep_alive = false; /* the client sees the stream cut */
 	if (c->minor > 0)
 		all[n++] = LIT("\r\n0\r\n\r\n");
 	http_send(c, all, n);

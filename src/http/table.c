@@ -12,7 +12,7 @@ static struct {
 	struct http_conn *conns;
 	struct extra *extras;
 	unsigned max, top, count;
-	struct http_conn *free;		/* last in, first out */
+	struct http_conn *free; /* last in, first out */
 	struct {
 		struct http_conn *first, *last;
 	} queues[QUEUES];
@@ -21,14 +21,19 @@ static struct {
 } table;
 
 static const int queue_ms[QUEUES] = {
-	[QUEUE_HEAD] = HEAD_MS, [QUEUE_BODY] = BODY_MS, [QUEUE_IDLE] = IDLE_MS,
-	[QUEUE_SEND] = SEND_MS, [QUEUE_QUIET] = QUIET_MS, [QUEUE_LINGER] = LINGER_MS,
+	[QUEUE_HEAD] = HEAD_MS,
+	[QUEUE_BODY] = BODY_MS,
+	[QUEUE_IDLE] = IDLE_MS,
+	[QUEUE_SEND] = SEND_MS,
+	[QUEUE_QUIET] = QUIET_MS,
+	[QUEUE_LINGER] = LINGER_MS,
 };
 
 /* Zeroed memory that costs nothing until it is touched. */
 static void *untouched(size_t size)
 {
-	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	return p == MAP_FAILED ? NULL : p;
 }
@@ -164,7 +169,7 @@ void conn_close(struct http_conn *c)
 	if (c->state == CONN_FREE)
 		return;
 	watch_del(&c->w);
-	shutdown(c->w.fd, SHUT_RDWR);	/* a forked worker may still hold a copy of the descriptor */
+	shutdown(c->w.fd, SHUT_RDWR); /* a forked worker may still hold a copy of the descriptor */
 	close(c->w.fd);
 	queue_leave(c);
 	extra_release(conn_extra(c));

@@ -15,9 +15,9 @@ enum { EVENTS_MAX = 64 };
 /* Slot 0 is never used, so that a zeroed watch is an idle one. */
 struct slot {
 	struct watch *w;
-	uint32_t generation;	/* an event for an earlier tenant of the slot is ignored */
-	unsigned next;		/* free slots: the one freed before, 0: none */
-	bool always;		/* epoll refuses this kind of file: it never blocks */
+	uint32_t generation; /* an event for an earlier tenant of the slot is ignored */
+	unsigned next;       /* free slots: the one freed before, 0: none */
+	bool always;         /* epoll refuses this kind of file: it never blocks */
 };
 
 static struct {
@@ -27,10 +27,10 @@ static struct {
 	int64_t now;
 	unsigned turn;
 	struct slot slots[WATCHES_MAX + 1];
-	unsigned top;			/* the highest slot ever used; the rest of the table is never touched */
-	unsigned free;			/* last in, first out, so that few slots stay warm */
-	unsigned always;		/* how many slots are of that kind and wanted */
-	struct timer *timers;		/* by due time, equals in the order set */
+	unsigned top;    /* the highest slot ever used; the rest of the table is never touched */
+	unsigned free;   /* last in, first out, so that few slots stay warm */
+	unsigned always; /* how many slots are of that kind and wanted */
+	struct timer *timers; /* by due time, equals in the order set */
 	struct task *first, **last;
 } loop;
 
@@ -58,7 +58,7 @@ void loop_stop(int status)
 static uint32_t epoll_events(unsigned want)
 {
 	return ((want & LOOP_READ) ? EPOLLIN : 0u) | ((want & LOOP_WRITE) ? EPOLLOUT : 0u) |
-		((want & LOOP_HANGUP) ? EPOLLRDHUP : 0u);
+	       ((want & LOOP_HANGUP) ? EPOLLRDHUP : 0u);
 }
 
 static int slot_ctl(struct watch *w, int op)
@@ -114,7 +114,7 @@ int watch_add(struct watch *w, int fd, unsigned want)
 		slot_give(w);
 		return r;
 	}
-	if (!want)	/* epoll would report a hang-up all the same */
+	if (!want) /* epoll would report a hang-up all the same */
 		epoll_ctl(loop.epoll, EPOLL_CTL_DEL, fd, NULL);
 	return 0;
 }
@@ -150,8 +150,9 @@ static void watch_fire(unsigned i, uint32_t generation, unsigned events)
 
 static void event_fire(const struct epoll_event *e)
 {
-	unsigned events = ((e->events & EPOLLIN) ? LOOP_READ : 0u) | ((e->events & EPOLLOUT) ? LOOP_WRITE : 0u) |
-		((e->events & EPOLLRDHUP) ? LOOP_HANGUP : 0u);
+	unsigned events = ((e->events & EPOLLIN) ? LOOP_READ : 0u) |
+			  ((e->events & EPOLLOUT) ? LOOP_WRITE : 0u) |
+			  ((e->events & EPOLLRDHUP) ? LOOP_HANGUP : 0u);
 
 	if (e->events & (EPOLLERR | EPOLLHUP))
 		events = LOOP_READ | LOOP_WRITE | LOOP_HANGUP;
@@ -193,7 +194,8 @@ void timer_clear(struct timer *t)
 	t->set = false;
 }
 
-/* A timer set in this very turn waits for the next one, so that a chain of zero naps lets others in between. */
+/* A timer set in this very turn waits for the next one, so that a chain of zero naps lets others in
+ * between. */
 static void timers_fire(void)
 {
 	struct timer *t;
@@ -296,7 +298,8 @@ int signals_init(void (*ended)(int sig))
 
 void signals_restore(void)
 {
-	/* Zeros are SIG_DFL in the kernel's form, whatever the machine; libc keeps some signals from us. */
+	/* Zeros are SIG_DFL in the kernel's form, whatever the machine; libc keeps some signals
+	 * from us. */
 	static const char dfl[64];
 	sigset_t none;
 

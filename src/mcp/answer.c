@@ -5,7 +5,7 @@
 #include "mcp/bind.h"
 #include "mcp/rpc.h"
 
-enum { TEXT_MAX = 16 * KIB };	/* two paths and the words around them */
+enum { TEXT_MAX = 16 * KIB }; /* two paths and the words around them */
 
 /* --- one text block --- */
 

@@ -1,5 +1,6 @@
 /*
- * One log line for each call of a tool: which, how it went, how long it took, how much it answered. Never arguments.
+ * One log line for each call of a tool: which, how it went, how long it took, how much it answered.
+ * Never arguments.
  */
 #ifndef MCP_AUDIT_H
 #define MCP_AUDIT_H

@@ -77,7 +77,7 @@ static const char *bind_bool(struct job *j, int i, int at)
 
 static const char *bind_value(struct job *j, int i, int at)
 {
-	static const char *(*const binders[])(struct job *j, int i, int at) = {
+	static const char *(*const binders[])(struct job * j, int i, int at) = {
 		[ARG_STR] = bind_str,
 		[ARG_INT] = bind_int,
 		[ARG_BOOL] = bind_bool,
@@ -143,7 +143,8 @@ bool bind_arguments(struct job *j, int arguments)
 		j->arg[i] = (union arg_value){ 0 };
 		j->arg_token[i] = -1;
 	}
-	for (int key = json_first(&j->doc, arguments); key >= 0; key = json_next(&j->doc, arguments, key))
+	for (int key = json_first(&j->doc, arguments); key >= 0;
+		key = json_next(&j->doc, arguments, key))
 		if (!bind_member(j, key))
 			return false;
 	return required_given(j);

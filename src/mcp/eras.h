@@ -8,11 +8,12 @@
 
 struct era {
 	const char *version;
-	bool modern;	/* stateless: _meta on every request, resultType and serverInfo on every result */
-	bool batch;	/* JSON-RPC arrays are served */
+	bool modern; /* stateless: _meta on every request, resultType and serverInfo on every result
+		      */
+	bool batch;  /* JSON-RPC arrays are served */
 };
 
-extern const struct era eras[];		/* newest first, ended by a NULL version */
+extern const struct era eras[]; /* newest first, ended by a NULL version */
 
 /* The row of that revision, or NULL. */
 const struct era *era_find(struct slice version);

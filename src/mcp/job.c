@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-static struct job table[JOBS_MAX + 1];		/* the last one is the spare */
+static struct job table[JOBS_MAX + 1]; /* the last one is the spare */
 static size_t reply_max;
 
 static int job_reserve(struct job *j)
@@ -16,7 +16,8 @@ static int job_reserve(struct job *j)
 	return 0;
 }
 
-/* Slots reserve their address space when they are first used; the first and the spare must always be there. */
+/* Slots reserve their address space when they are first used; the first and the spare must always
+ * be there. */
 int jobs_init(size_t output)
 {
 	reply_max = REPLY_FACTOR * output + REPLY_EXTRA;
@@ -112,7 +113,7 @@ void job_wake(struct job *j)
 
 void job_stepped(struct job *j, enum step s)
 {
-	void (*cleanup)(struct job *j) = j->cleanup;
+	void (*cleanup)(struct job * j) = j->cleanup;
 
 	if (s == STEP_WAIT)
 		return;
@@ -128,10 +129,11 @@ static void cancel_asked(struct job *j)
 	(void)j;
 }
 
-/* What is about to be resumed waits for nothing any more: its child or call is over and must not be touched again. */
+/* What is about to be resumed waits for nothing any more: its child or call is over and must not be
+ * touched again. */
 static void job_interrupt(struct job *j)
 {
-	void (*cancel)(struct job *j) = j->cancel;
+	void (*cancel)(struct job * j) = j->cancel;
 
 	if (!j->waiting || j->wake.queued)
 		return;

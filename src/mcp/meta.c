@@ -18,7 +18,15 @@ static const char *const member_names[] = {
 
 /* RFC 5424 severities, as the protocol spells them. */
 static const char *const log_levels[] = {
-	"debug", "info", "notice", "warning", "error", "critical", "alert", "emergency", NULL,
+	"debug",
+	"info",
+	"notice",
+	"warning",
+	"error",
+	"critical",
+	"alert",
+	"emergency",
+	NULL,
 };
 
 static bool log_level_known(struct job *j, int at)
@@ -33,7 +41,8 @@ static void progress_take(struct job *j, int at)
 {
 	struct slice raw = json_raw(&j->doc, at);
 
-	if (raw.n <= ID_MAX && (json_type(&j->doc, at) == JSON_STRING || json_is_integer(&j->doc, at)))
+	if (raw.n <= ID_MAX &&
+		(json_type(&j->doc, at) == JSON_STRING || json_is_integer(&j->doc, at)))
 		j->progress_token = raw;
 }
 
@@ -82,10 +91,13 @@ bool meta_take(struct job *j, struct slice method)
 	}
 	if (m[PROGRESS] >= 0)
 		progress_take(j, m[PROGRESS]);
-	if (m[PROTOCOL] < 0 && !j->modern && !(slice_is(method, "server/discover") && !j->sink->check_version))
-		return true;	/* legacy; a probe without _meta is modern only where no head could say so */
+	if (m[PROTOCOL] < 0 && !j->modern &&
+		!(slice_is(method, "server/discover") && !j->sink->check_version))
+		return true; /* legacy; a probe without _meta is modern only where no head could say
+				so */
 	if (j->batch_at >= 0) {
-		rpc_error(j, RPC_INVALID, "A batch cannot hold messages of revision %s", era_modern()->version);
+		rpc_error(j, RPC_INVALID, "A batch cannot hold messages of revision %s",
+			era_modern()->version);
 		return false;
 	}
 	return modern_take(j, m);

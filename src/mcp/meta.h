@@ -1,5 +1,6 @@
 /*
- * The _meta member of requests and results: which era a message belongs to, what a modern one must carry.
+ * The _meta member of requests and results: which era a message belongs to, what a modern one must
+ * carry.
  */
 #ifndef MCP_META_H
 #define MCP_META_H
@@ -7,8 +8,8 @@
 #include "mcp/job.h"
 
 /*
- * Reads params._meta: progress token, era. A modern message that lacks what its revision asks for is answered here
- * with an error, and false given.
+ * Reads params._meta: progress token, era. A modern message that lacks what its revision asks for
+ * is answered here with an error, and false given.
  */
 bool meta_take(struct job *j, struct slice method) __attribute__((warn_unused_result));
 

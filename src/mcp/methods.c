@@ -7,7 +7,9 @@
 #include "mcp/tool.h"
 #include "version.h"
 
-enum { TTL_MS = 300000 };	/* lists never change while the server runs; a client may keep them for so long */
+enum {
+	TTL_MS = 300000
+}; /* lists never change while the server runs; a client may keep them for so long */
 
 static const char *instructions;
 
@@ -122,14 +124,17 @@ static enum step tools_call(struct job *j)
 		return rpc_error(j, RPC_PARAMS, "arguments must be an object");
 	tool = tool_find(name);
 	if (!tool)
-		return rpc_error(j, RPC_PARAMS, "Unknown tool: %.*s", SLICE(slice_head(name, NAME_SHOWN_MAX)));
+		return rpc_error(j, RPC_PARAMS, "Unknown tool: %.*s",
+			SLICE(slice_head(name, NAME_SHOWN_MAX)));
 	if ((tool->flags & TOOL_SPAWNS) && !spawn_allowed())
-		return rpc_error(j, RPC_INTERNAL, "Server is busy: %d commands are running, wait for one to end",
+		return rpc_error(j, RPC_INTERNAL,
+			"Server is busy: %d commands are running, wait for one to end",
 			JOBS_MAX - JOBS_KEPT);
 	return tool_call(j, tool, m[ARGUMENTS]);
 }
 
-/* --- subscriptions: nothing of ours ever changes, so that the stream ends as soon as it is acknowledged --- */
+/* --- subscriptions: nothing of ours ever changes, so that the stream ends as soon as it is
+ * acknowledged --- */
 
 static void put_subscription(struct job *j)
 {
@@ -189,14 +194,15 @@ static enum step request(struct job *j, struct slice method)
 	for (const struct method *m = methods; m->name; m++)
 		if ((m->eras & era) && slice_is(method, m->name))
 			return m->run(j);
-	return rpc_error(j, RPC_NO_METHOD, "Method not found: %.*s", SLICE(slice_head(method, NAME_SHOWN_MAX)));
+	return rpc_error(j, RPC_NO_METHOD, "Method not found: %.*s",
+		SLICE(slice_head(method, NAME_SHOWN_MAX)));
 }
 
 /* --- notifications --- */
 
 struct cancel {
 	const struct job *by;
-	struct slice id;	/* of a string its characters, of a number its text */
+	struct slice id; /* of a string its characters, of a number its text */
 	bool string;
 };
 
@@ -213,8 +219,8 @@ static void cancel_matching(struct job *j, void *ctx)
 {
 	const struct cancel *c = ctx;
 
-	if (j != c->by && j->sink == c->by->sink && j->peer == c->by->peer && j->tool && !j->muted &&
-		id_matches(j, c))
+	if (j != c->by && j->sink == c->by->sink && j->peer == c->by->peer && j->tool &&
+		!j->muted && id_matches(j, c))
 		job_cancel(j);
 }
 

@@ -4,7 +4,8 @@
 #ifndef MCP_METHODS_H
 #define MCP_METHODS_H
 
-/* instructions: what a model should know of this server, borrowed for the life of the program; NULL: none. */
+/* instructions: what a model should know of this server, borrowed for the life of the program;
+ * NULL: none. */
 void methods_setup(const char *instructions);
 
 #endif

@@ -7,11 +7,12 @@
 #include "mcp/meta.h"
 
 enum { JSONRPC, ID, METHOD, PARAMS, RESULT, ERROR, MEMBERS };
-static const char *const member_names[] = { "jsonrpc", "id", "method", "params", "result", "error" };
+static const char *const member_names[] = { "jsonrpc", "id", "method", "params", "result",
+	"error" };
 
 /* The answer that the real one does not fit: envelope, id and a sentence. */
 enum { ERROR_ROOM = ID_MAX + 256 };
-_Static_assert(BATCH_MAX * ERROR_ROOM <= REPLY_EXTRA, "a batch can always be answered");
+_Static_assert(BATCH_MAX *ERROR_ROOM <= REPLY_EXTRA, "a batch can always be answered");
 
 static const struct rpc_methods *methods;
 
@@ -104,12 +105,14 @@ enum step rpc_result_end(struct job *j)
 
 /* --- one message --- */
 
-/* The id as it came, when it is one: a string or an integer of any size (JSON-RPC 2.0 section 4). */
+/* The id as it came, when it is one: a string or an integer of any size (JSON-RPC 2.0 section 4).
+ */
 static bool id_take(struct job *j, int at)
 {
 	struct slice raw = json_raw(&j->doc, at);
 
-	if (raw.n > ID_MAX || !(json_type(&j->doc, at) == JSON_STRING || json_is_integer(&j->doc, at)))
+	if (raw.n > ID_MAX ||
+		!(json_type(&j->doc, at) == JSON_STRING || json_is_integer(&j->doc, at)))
 		return false;
 	j->id = raw;
 	j->id_token = at;
@@ -135,7 +138,8 @@ static enum step request_run(struct job *j, struct slice method)
 	if (j->stopped)
 		return rpc_error(j, RPC_INTERNAL, "Server is stopping");
 	if (j->spare)
-		return rpc_error(j, RPC_INTERNAL, "Server is busy: %d messages are being served, try again", JOBS_MAX);
+		return rpc_error(j, RPC_INTERNAL,
+			"Server is busy: %d messages are being served, try again", JOBS_MAX);
 	if (json_type(&j->doc, j->params) == JSON_NULL)
 		j->params = -1;
 	if (j->params >= 0 && json_type(&j->doc, j->params) != JSON_OBJECT)
@@ -156,9 +160,10 @@ static enum step message_run(struct job *j, int root)
 	if (r == -EINVAL)
 		return rpc_error(j, RPC_INVALID, "A message must be an object");
 	if (m[METHOD] < 0 && (m[RESULT] >= 0 || m[ERROR] >= 0))
-		return STEP_DONE;	/* an answer to a request, which we never send */
+		return STEP_DONE; /* an answer to a request, which we never send */
 	if (m[ID] >= 0 && !id_take(j, m[ID]))
-		return rpc_error(j, RPC_INVALID, "id must be a string or an integer of at most %d bytes", ID_MAX);
+		return rpc_error(j, RPC_INVALID,
+			"id must be a string or an integer of at most %d bytes", ID_MAX);
 	if (r == -EEXIST)
 		return rpc_error(j, RPC_INVALID, "A member of the message stands twice");
 	if (!json_str_is(&j->doc, m[JSONRPC], "2.0"))
@@ -173,7 +178,8 @@ static enum step message_run(struct job *j, int root)
 	return STEP_DONE;
 }
 
-/* --- a whole text: one message, or a batch whose messages are served one after the other in the same job --- */
+/* --- a whole text: one message, or a batch whose messages are served one after the other in the
+ * same job --- */
 
 static void message_start(struct job *j, int root)
 {
@@ -181,7 +187,8 @@ static void message_start(struct job *j, int root)
 	job_stepped(j, message_run(j, root));
 }
 
-/* With room for an error to each message that is still to come, and for what the batch and the transport add. */
+/* With room for an error to each message that is still to come, and for what the batch and the
+ * transport add. */
 static bool answer_fits(const struct job *j)
 {
 	return !j->out.failed && j->out.max - j->out.len >= (size_t)j->batch_left * ERROR_ROOM + 2;
@@ -196,7 +203,8 @@ static void message_close(struct job *j)
 		j->close(j);
 	if (!answer_fits(j))
 		rpc_error(j, RPC_INTERNAL, "The answer does not fit into the server's memory");
-	if (j->muted || j->out.failed)	/* failed even now: the kernel has no memory for one sentence */
+	if (j->muted ||
+		j->out.failed) /* failed even now: the kernel has no memory for one sentence */
 		buf_cut(&j->out, j->mark);
 	if (j->tool)
 		audit_call(j);
@@ -235,7 +243,8 @@ static enum step text_refused(struct job *j, int err)
 	if (err == -EBADMSG)
 		return rpc_error(j, RPC_PARSE, "Parse error: not valid JSON");
 	if (err == -E2BIG)
-		return rpc_error(j, RPC_INVALID, "JSON is too deep or too large: at most %d levels and %d values",
+		return rpc_error(j, RPC_INVALID,
+			"JSON is too deep or too large: at most %d levels and %d values",
 			JSON_DEPTH_MAX, JSON_TOKENS_MAX);
 	return rpc_error(j, RPC_INTERNAL, "The message does not fit into the server's memory");
 }
@@ -243,7 +252,8 @@ static enum step text_refused(struct job *j, int err)
 static enum step batch_refused(struct job *j)
 {
 	if (!j->batch_ok)
-		return rpc_error(j, RPC_INVALID, "Batches are not served in this protocol revision");
+		return rpc_error(
+			j, RPC_INVALID, "Batches are not served in this protocol revision");
 	return rpc_error(j, RPC_INVALID, "A batch holds 1 to %d messages", BATCH_MAX);
 }
 
@@ -285,5 +295,6 @@ void rpc_too_long(struct job *j)
 	if (j->text.failed)
 		job_stepped(j, text_refused(j, -ENOMEM));
 	else
-		job_stepped(j, rpc_error(j, RPC_INVALID, "The message is over the limit of %d bytes", REQUEST_MAX));
+		job_stepped(j, rpc_error(j, RPC_INVALID,
+				       "The message is over the limit of %d bytes", REQUEST_MAX));
 }

@@ -33,14 +33,16 @@ void rpc_start(struct job *j);
 /* The text was over REQUEST_MAX, or found no memory, and is not there: answers so. */
 void rpc_too_long(struct job *j);
 
-/* The answer is an error with the message's id (null when it has none). Takes back what was begun. */
-enum step rpc_error(struct job *j, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+/* The answer is an error with the message's id (null when it has none). Takes back what was begun.
+ */
+enum step rpc_error(struct job *j, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
 /* -32022 with the list of revisions. */
 enum step rpc_bad_version(struct job *j, struct slice requested);
 
 /* An answer in parts: between the two, members of `result` are written with j->w. */
 void rpc_result_begin(struct job *j);
-enum step rpc_result_end(struct job *j);	/* in the modern era with _meta.serverInfo */
-enum step rpc_result_close(struct job *j);	/* the same for a caller that has written _meta itself */
+enum step rpc_result_end(struct job *j);   /* in the modern era with _meta.serverInfo */
+enum step rpc_result_close(struct job *j); /* the same for a caller that has written _meta itself */
 
 #endif

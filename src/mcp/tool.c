@@ -10,7 +10,8 @@ enum { TOOLS_MAX = 64 };
 
 const char ARG_DEFAULT_ROOT[] = "";
 
-static const struct tool *chosen[TOOLS_MAX];	/* in the order of the tables, however they were named */
+static const struct tool
+	*chosen[TOOLS_MAX]; /* in the order of the tables, however they were named */
 static int chosen_count;
 static const char *workspace_root;
 static bool structured_results;
@@ -56,7 +57,8 @@ const struct tool *tool_next(const struct tool *t)
 
 /* --- choosing --- */
 
-/* What a list such as "host,-terminal_exec" says of tool t of set s: the last word that names it decides. */
+/* What a list such as "host,-terminal_exec" says of tool t of set s: the last word that names it
+ * decides. */
 static bool listed(struct slice list, const struct toolset *s, const struct tool *t)
 {
 	bool in = false;
@@ -74,8 +76,8 @@ static bool listed(struct slice list, const struct toolset *s, const struct tool
 }
 
 /* Does fn for every tool of every set until it gives true; gives whether it did. */
-static bool any_tool(const struct toolset *sets, bool (*fn)(const struct toolset *s, const struct tool *t, void *ctx),
-	void *ctx)
+static bool any_tool(const struct toolset *sets,
+	bool (*fn)(const struct toolset *s, const struct tool *t, void *ctx), void *ctx)
 {
 	for (const struct toolset *s = sets; s->name; s++)
 		for (const struct tool *const *group = s->groups; *group; group++)
@@ -115,7 +117,8 @@ static bool choose(const struct toolset *s, const struct tool *t, void *ctx)
 {
 	const struct choice *c = ctx;
 
-	if (listed(c->list, s, t) && (!c->read_only || (t->flags & TOOL_READS)) && chosen_count < TOOLS_MAX)
+	if (listed(c->list, s, t) && (!c->read_only || (t->flags & TOOL_READS)) &&
+		chosen_count < TOOLS_MAX)
 		chosen[chosen_count++] = t;
 	return false;
 }

@@ -1,5 +1,6 @@
 /*
- * Tools: a row and a function each. The row gives listing, JSON Schema, argument checking, defaults and docs.
+ * Tools: a row and a function each. The row gives listing, JSON Schema, argument checking, defaults
+ * and docs.
  */
 #ifndef MCP_TOOL_H
 #define MCP_TOOL_H
@@ -10,80 +11,86 @@ enum arg_type {
 	ARG_STR,
 	ARG_INT,
 	ARG_BOOL,
-	ARG_SECONDS,	/* a JSON number; bound as milliseconds */
+	ARG_SECONDS, /* a JSON number; bound as milliseconds */
 };
 
-enum {			/* flags of an argument */
+enum { /* flags of an argument */
 	ARG_REQUIRED = 1,
-	ARG_NULL = 2,	/* null is taken and means "not given"; the schema says anyOf [T, null], default null */
-	ARG_NUL = 4,	/* a string that may hold NUL (file content) */
+	ARG_NULL = 2, /* null is taken and means "not given"; the schema says anyOf [T, null],
+			 default null */
+	ARG_NUL = 4,  /* a string that may hold NUL (file content) */
 };
 
 struct arg {
-	const char *name;		/* NULL ends the array */
+	const char *name; /* NULL ends the array */
 	enum arg_type type;
 	unsigned flags;
 	const char *desc;
-	const char *dflt;		/* JSON text of the default; ARG_DEFAULT_ROOT: the workspace root */
+	const char *dflt; /* JSON text of the default; ARG_DEFAULT_ROOT: the workspace root */
 };
 
 /* The default of file_list's path: known at start only. */
 extern const char ARG_DEFAULT_ROOT[];
 
-enum {			/* flags of a tool */
-	TOOL_READS = 1,		/* readOnlyHint */
-	TOOL_DESTROYS = 2,	/* destructiveHint */
-	TOOL_IDEMPOTENT = 4,	/* idempotentHint */
-	TOOL_OPEN = 8,		/* openWorldHint */
-	TOOL_SPAWNS = 16,	/* starts a child: takes none of the JOBS_KEPT slots */
+enum {                       /* flags of a tool */
+	TOOL_READS = 1,      /* readOnlyHint */
+	TOOL_DESTROYS = 2,   /* destructiveHint */
+	TOOL_IDEMPOTENT = 4, /* idempotentHint */
+	TOOL_OPEN = 8,       /* openWorldHint */
+	TOOL_SPAWNS = 16,    /* starts a child: takes none of the JOBS_KEPT slots */
 };
 
 struct tool {
-	const char *name;		/* NULL ends the array */
+	const char *name; /* NULL ends the array */
 	const char *title;
 	const char *desc;
-	const struct arg *args;		/* NULL: none */
+	const struct arg *args; /* NULL: none */
 	unsigned flags;
 	enum step (*run)(struct job *j);
 };
 
 struct toolset {
 	const char *name;
-	const struct tool *const *groups;	/* arrays of rows, ended by NULL; order of tools/list */
+	const struct tool *const *groups; /* arrays of rows, ended by NULL; order of tools/list */
 };
 
 /* Arguments of the call, by position in tool->args. Strings are good until the job ends. */
-struct slice arg_str(const struct job *j, int which);	/* empty when not given */
+struct slice arg_str(const struct job *j, int which); /* empty when not given */
 int64_t arg_num(const struct job *j, int which);
 bool arg_bool(const struct job *j, int which);
 bool arg_given(const struct job *j, int which);
-struct slice arg_raw(const struct job *j, int which);	/* a number as the client wrote it; empty when not given */
+struct slice arg_raw(
+	const struct job *j, int which); /* a number as the client wrote it; empty when not given */
 
 /*
- * Answers. Exactly one of tool_text, tool_fail or tool_begin ... tool_end is used by a call; tool_note may follow
- * tool_text and tool_end, any number of times. All give STEP_DONE.
+ * Answers. Exactly one of tool_text, tool_fail or tool_begin ... tool_end is used by a call;
+ * tool_note may follow tool_text and tool_end, any number of times. All give STEP_DONE.
  */
 enum step tool_text(struct job *j, struct slice text);
-enum step tool_printf(struct job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));	/* at most 16 KiB of text */
+enum step tool_printf(struct job *j, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3))); /* at most 16 KiB of text */
 /* Result with isError; what was begun is taken back. The text may hold any bytes. */
 enum step tool_fail(struct job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* A further text block, for what the server has to say about the first. */
 enum step tool_note(struct job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Text in parts: begin, then jw_text(&j->w, part) ..., then end. failed: the result is an error all the same. */
+/* Text in parts: begin, then jw_text(&j->w, part) ..., then end. failed: the result is an error all
+ * the same. */
 void tool_begin(struct job *j);
 enum step tool_end(struct job *j, bool failed);
 
-/* Progress for calls whose client asked for it; paced by PROGRESS_FIRST_MS and PROGRESS_EVERY_MS, else dropped. */
+/* Progress for calls whose client asked for it; paced by PROGRESS_FIRST_MS and PROGRESS_EVERY_MS,
+ * else dropped. */
 bool tool_wants_progress(const struct job *j);
 void tool_progress(struct job *j, int64_t progress, int64_t total, struct slice message);
 
 /*
- * The tools this process serves, chosen by a list such as "host,-terminal_exec" from the sets (ended by a NULL name).
- * 0 or -EINVAL with the offending word in *bad.
+ * The tools this process serves, chosen by a list such as "host,-terminal_exec" from the sets
+ * (ended by a NULL name). 0 or -EINVAL with the offending word in *bad.
  */
 int tools_choose(const struct toolset *sets, const char *list, bool read_only, struct slice *bad)
 	__attribute__((warn_unused_result));
-/* root: what ARG_DEFAULT_ROOT stands for. structured: decision 10. Both before the first message. */
+/* root: what ARG_DEFAULT_ROOT stands for. structured: decision 10. Both before the first message.
+ */
 void tools_setup(const char *root, bool structured);
 const char *tools_root(void);
 bool tools_structured(void);
