@@ -1,4 +1,4 @@
-"""scripts/bench: what it says when the figures cannot be had. (The figures themselves are no test: they need a quiet machine.)"""
+"""scripts/bench: what it says when no figures can be had. (The figures are no test: they need a quiet machine.)"""
 
 import subprocess
 import sys

@@ -152,7 +152,8 @@ def test_an_abandoned_call_ends_its_command_in_the_modern_era(session, workspace
     pid = int((workspace / "pid").read_text())
     if session.mode == "legacy":
         assert os.path.exists(f"/proc/{pid}")
-    wait_until(lambda: not os.path.exists(f"/proc/{pid}"), "the command is gone", 2 if session.mode == "legacy" else 0.5)
+    wait_until(lambda: not os.path.exists(f"/proc/{pid}"), "the command is gone",
+               2 if session.mode == "legacy" else 0.5)
 
 
 @pytest.mark.filterwarnings("ignore:ping is removed")

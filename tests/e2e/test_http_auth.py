@@ -60,7 +60,8 @@ def test_the_token_is_taken_in_every_spelling_of_its_scheme(remote, value):
     None, "", "Bearer", "Bearer ", "Bearer x", f"Bearer {TOKEN[:-1]}", f"Bearer {TOKEN}x", f"Bearer {TOKEN} x",
     f"Bearer {TOKEN[:-1]}X", f"Bearer {TOKEN.upper()}", f"Bearer{TOKEN}", f"Bearer: {TOKEN}", f"Bearer,{TOKEN}", TOKEN,
     f"Basic {TOKEN}", f"Token {TOKEN}", f"X Bearer {TOKEN}", f'Bearer "{TOKEN}"', f"Bearer {TOKEN},{TOKEN}",
-    f"Bearer {TOKEN}====", f"Bearer {TOKEN}!!!!", "Bearer " + "a" * 8000, b"Bearer \xff\xfe\xe9", "Bearer \u20ac" + TOKEN,
+    f"Bearer {TOKEN}====", f"Bearer {TOKEN}!!!!", "Bearer " + "a" * 8000, b"Bearer \xff\xfe\xe9",
+    "Bearer \u20ac" + TOKEN,
     f"Bearer {TOKEN * 100}",
 ], ids=lambda value: ascii(value)[:40])
 def test_anything_else_is_401_with_the_challenge_and_not_executed(remote, workspace, value):
@@ -77,7 +78,8 @@ def test_every_method_needs_the_token(remote, method, target):
     assert unauthorized(remote.exchange(method, target, body=b"{}" if method == "POST" else None), own_url(remote))
 
 
-@pytest.mark.parametrize("target", [f"/mcp?access_token={TOKEN}", f"/mcp?token={TOKEN}", f"/mcp?authorization=Bearer%20{TOKEN}"])
+@pytest.mark.parametrize("target", [f"/mcp?access_token={TOKEN}", f"/mcp?token={TOKEN}",
+                                    f"/mcp?authorization=Bearer%20{TOKEN}"])
 def test_a_token_in_the_query_is_not_read(remote, target):
     """mcp.md section 9."""
     assert unauthorized(remote.post(ping(), {"Authorization": None}, target), own_url(remote))
@@ -253,7 +255,8 @@ def test_zero_is_no_limit(web):
 @pytest.mark.parametrize("value", ["-1", "many", "1.5", "99999999999999"])
 def test_a_wrong_limit_is_told(cli, value):
     """Decision 30."""
-    complaint(cli("serve", env={"SANDSTORM_MCP_TOKEN": TOKEN, "SANDSTORM_RATE_LIMIT": value}), "SANDSTORM_RATE_LIMIT", value)
+    complaint(cli("serve", env={"SANDSTORM_MCP_TOKEN": TOKEN, "SANDSTORM_RATE_LIMIT": value}), "SANDSTORM_RATE_LIMIT",
+              value)
 
 
 def test_callers_behind_a_trusted_proxy_are_told_apart(web):
@@ -276,7 +279,8 @@ def test_others_cannot_say_who_they_are(web):
     assert [w.post(ping(), {"X-Forwarded-For": f"198.51.100.{n}"}).status for n in range(3)] == [200, 200, 429]
 
 
-@pytest.mark.parametrize("value", ["", ",", "unknown", "198.51.100.1:4711", "[2001:db8::1]:5", "x" * 500, "1.2.3", "::1, ::1"])
+@pytest.mark.parametrize("value", ["", ",", "unknown", "198.51.100.1:4711", "[2001:db8::1]:5", "x" * 500, "1.2.3",
+                                   "::1, ::1"])
 def test_forwarded_addresses_of_any_form_do_no_harm(remote, value):
     """H11."""
     assert remote.post(ping(), {"X-Forwarded-For": value}).status == 200
@@ -307,7 +311,8 @@ def test_wrong_tokens_are_slowed_down_and_the_right_one_is_not(remote):
 def test_guessers_are_told_apart_by_peer(remote):
     """Decision 56: those behind one proxy do not stop each other."""
     def guess(address):
-        return remote.post(ping(), {"Authorization": "Bearer wrong-0123456789abcdef", "X-Forwarded-For": address}).status
+        return remote.post(ping(), {"Authorization": "Bearer wrong-0123456789abcdef",
+                                    "X-Forwarded-For": address}).status
     assert 429 in [guess("198.51.100.1") for _ in range(40)]
     assert guess("198.51.100.2") == 401
 
@@ -317,7 +322,8 @@ def test_ten_thousand_peers_that_guess_do_not_fill_the_memory(remote):
     with remote.connect() as c:
         for block in range(10):
             text = b"".join(remote.bytes_of(b"", {
-                "Authorization": "Bearer wrong-0123456789abcdef", "X-Forwarded-For": f"198.{block}.{n // 250}.{n % 250}"})
+                "Authorization": "Bearer wrong-0123456789abcdef",
+                "X-Forwarded-For": f"198.{block}.{n // 250}.{n % 250}"})
                 for n in range(1000))
             c.send(text)
             assert {c.answer().status for _ in range(1000)} <= {401, 429}
@@ -346,7 +352,8 @@ def test_the_token_is_not_in_the_log_whatever_is_logged(web):
     w = web(env={"SANDSTORM_LOG_LEVEL": "debug"})
     wrong = "Bearer wrong-secret-0123456789abcdef"
     w.text("terminal_exec", command="true")
-    for fields in ({"Authorization": wrong}, {"Authorization": f"Basic {TOKEN}"}, {"Authorization": f"Bearer {TOKEN}x"}):
+    for fields in ({"Authorization": wrong}, {"Authorization": f"Basic {TOKEN}"},
+                   {"Authorization": f"Bearer {TOKEN}x"}):
         assert w.post(ping(), fields).status == 401
     w.post(ping(), {"Authorization": wrong}, target=f"/mcp?access_token={TOKEN}")
     w.exchange("GET", f"/none?access_token={TOKEN}")

@@ -276,7 +276,8 @@ def test_the_endpoint_is_found_under_its_spellings_without_a_redirect(remote, ta
     assert answer.status == 401 and answer["www-authenticate"], answer
 
 
-@pytest.mark.parametrize("target", ["/", "/MCP", "//mcp", "/mcp/x", "/mcp//", "/mcpx", "/mc", "/none", "/%", "/%6", "/mcp%2fx",
+@pytest.mark.parametrize("target", ["/", "/MCP", "//mcp", "/mcp/x", "/mcp//", "/mcpx", "/mc", "/none", "/%", "/%6",
+                                    "/mcp%2fx",
                                     "/mcp%00", "/../mcp", "/.well-known/oauth-protected-resource/mcp",
                                     "/mcp/.well-known/openid-configuration", "/session/create"])
 @pytest.mark.parametrize("method", ["GET", "POST"])
@@ -336,7 +337,8 @@ def test_blanks_around_a_length_and_leading_zeros_do_no_harm(remote, value):
 
 @pytest.mark.parametrize("line", [
     b"POST /mcp", b"POST /mcp HTTP/1", b"POST /mcp HTTP/1.", b"POST /mcp http/1.1", b"POST /mcp HTTP/1.1 ",
-    b"POST /mcp HTTP/11", b"POST  /mcp HTTP/1.1", b"POST /m cp HTTP/1.1", b"POST\t/mcp HTTP/1.1", b" POST /mcp HTTP/1.1",
+    b"POST /mcp HTTP/11", b"POST  /mcp HTTP/1.1", b"POST /m cp HTTP/1.1", b"POST\t/mcp HTTP/1.1",
+    b" POST /mcp HTTP/1.1",
     b"POST mcp HTTP/1.1", b"POST \xc3\xa9 HTTP/1.1", b"POST /mcp\x01 HTTP/1.1", b"PO(ST /mcp HTTP/1.1", b"GET", b"\0",
     b"POST /mcp HTTP/1.1\rX: y", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"CONNECT h:80 HTTP/1.1",
 ], ids=ascii)
@@ -379,7 +381,8 @@ def test_http_1_1_without_a_host_is_refused(remote):
 def test_chunks_with_http_1_0_are_refused(remote, workspace):
     """RFC 9112 section 6.1: whoever passed it on cannot have understood it."""
     with remote.connect() as c:
-        c.send(request("POST", "/mcp", remote.fields({"Transfer-Encoding": "chunked"}), chunked(ping_body()), "HTTP/1.0")
+        c.send(request("POST", "/mcp", remote.fields({"Transfer-Encoding": "chunked"}), chunked(ping_body()),
+                       "HTTP/1.0")
                + smuggled(remote))
         refused(c, 400)
     assert not (workspace / "made").exists()

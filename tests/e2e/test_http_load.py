@@ -168,6 +168,32 @@ def test_readers_that_do_not_read_hold_up_nobody(web, workspace):
     wait_until(lambda: w.rss_kib() < 2048, f"memory is given back, {w.rss_kib()} KiB are held")
 
 
+def test_a_client_that_asks_on_and_on_without_reading_is_not_read_on(web):
+    """Decision 35: the kernel's buffers fill up, not ours; others are served."""
+    w = web(env={"SANDSTORM_RATE_LIMIT": "0"})
+    text = w.bytes_of(message("tools/list")) * 100
+    c = w.connect()
+    c.socket.setblocking(False)
+    deadline = time.monotonic() + 10
+    sent, blocked = 0, 0
+    while blocked < 20 and time.monotonic() < deadline:
+        try:
+            sent += c.socket.send(text[sent % len(text):])
+            blocked = 0
+        except BlockingIOError:
+            blocked += 1
+            time.sleep(0.01)
+    assert blocked == 20, "it is read without end"
+    assert w.result("ping") == {} and w.rss_kib() < 2048
+    c.patience = 0.3
+    answers = 0
+    with pytest.raises(AssertionError):
+        while True:
+            assert c.answer().status == 200
+            answers += 1
+    assert answers == sent // (len(text) // 100), "each request that was sent whole is answered in the end"
+
+
 def test_a_hundred_clients_at_once_are_all_served(web):
     """Each keeps its connection and sends on as soon as it is answered."""
     w = web(env={"SANDSTORM_RATE_LIMIT": "0"})
@@ -183,7 +209,7 @@ def test_a_hundred_clients_at_once_are_all_served(web):
 @pytest.mark.long
 def test_bodies_idle_connections_and_answers_have_their_limits_too(web, workspace):
     """H6, decision 40: a body 60 s, an idle connection 75 s, an answer that nobody takes 30 s."""
-    (workspace / "f").write_text("x" * 1_000_000)
+    (workspace / "f").write_text("\x01" * 1_000_000)    # six times as much in JSON: more than sockets hold
     w = web()
     body = w.connect()
     body.send(w.bytes_of(ping())[:-1])

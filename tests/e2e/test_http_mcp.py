@@ -122,7 +122,8 @@ def test_what_is_no_request_is_400(remote, body, id):
 
 def test_a_body_may_be_laid_out_over_many_lines(remote, workspace):
     """Only stdio ends a message with a newline."""
-    text = json.dumps(message("tools/call", tool_params("file_write", {"path": "f", "content": "a\nb\r\n"}), "x"), indent=4)
+    text = json.dumps(message("tools/call", tool_params("file_write", {"path": "f", "content": "a\nb\r\n"}), "x"),
+                      indent=4)
     for body in (text, "\r\n\t " + text.replace("\n", "\r\n") + "\n\n"):
         assert not served(remote.post(body.encode()), "x").get("isError")
     assert (workspace / "f").read_bytes() == b"a\nb\r\n"
@@ -136,7 +137,8 @@ def test_ids_come_back_as_they_were(remote, id):
     failed(remote.rpc("ping", era="modern", id=id), 404, NO_METHOD, id)
 
 
-@pytest.mark.parametrize("value", ["application/json; charset=utf-8", "Application/JSON", "application/json;charset=UTF-8",
+@pytest.mark.parametrize("value", ["application/json; charset=utf-8", "Application/JSON",
+                                   "application/json;charset=UTF-8",
                                    "application/json ; x=y"])
 def test_json_under_its_spellings_is_taken(remote, value):
     """H9."""
@@ -144,8 +146,10 @@ def test_json_under_its_spellings_is_taken(remote, value):
     served(remote.rpc("tools/list", era="modern", fields={"Content-Type": value}))
 
 
-@pytest.mark.parametrize("value", [None, "text/plain", "application/jsonx", "text/json", "application/x-www-form-urlencoded",
-                                   "multipart/form-data; boundary=x", "", "application", "text/plain; application/json"])
+@pytest.mark.parametrize("value", [None, "text/plain", "application/jsonx", "text/json",
+                                   "application/x-www-form-urlencoded",
+                                   "multipart/form-data; boundary=x", "", "application",
+                                   "text/plain; application/json"])
 def test_other_types_are_415_and_not_executed(remote, workspace, value):
     """H9, mcp.md section 8.2: what a page can post without asking first is never JSON."""
     answer = remote.post(message("tools/call", WRITE), {"Content-Type": value})
@@ -168,7 +172,8 @@ def test_answers_are_json_for_whoever_takes_it(remote, accept, era):
     assert answer.type == "application/json" and served(answer)
 
 
-@pytest.mark.parametrize("accept", ["text/event-stream", "text/event-stream;q=0.5", "text/*", "text/html, Text/Event-Stream"])
+@pytest.mark.parametrize("accept", ["text/event-stream", "text/event-stream;q=0.5", "text/*",
+                                    "text/html, Text/Event-Stream"])
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_a_client_that_takes_a_stream_alone_gets_one(remote, accept, era):
     """Decision 57."""
@@ -221,7 +226,8 @@ TABLE = [
     # row 4: the version's header, before the version itself
     ({"fields": {"MCP-Protocol-Version": None}}, 400, HEADER), ({"fields": {"MCP-Protocol-Version": OLD}}, 400, HEADER),
     ({"fields": {"MCP-Protocol-Version": ""}}, 400, HEADER),
-    ({"fields": {"MCP-Protocol-Version": "2031-01-01"}}, 400, HEADER), ({"meta": {"protocolVersion": OLD}}, 400, HEADER),
+    ({"fields": {"MCP-Protocol-Version": "2031-01-01"}}, 400, HEADER),
+    ({"meta": {"protocolVersion": OLD}}, 400, HEADER),
     ({"meta": {"protocolVersion": "2031-01-01"}, "fields": {"MCP-Protocol-Version": None}}, 400, HEADER),
     # row 5: the version, before the method's header
     ({"meta": {"protocolVersion": OLD}, "fields": {"MCP-Protocol-Version": OLD}}, 400, VERSION),
@@ -291,7 +297,8 @@ def test_names_of_fields_are_of_any_case_and_blanks_around_values_do_not_count(r
 
 @pytest.mark.parametrize("encode, good", [
     (lambda b: f"=?base64?{b}?=", True), (lambda b: f"=?BASE64?{b}?=", False), (lambda b: f"=?base64?{b}", False),
-    (lambda b: f"{b}?=", False), (lambda b: f"=?base64?{b.rstrip('=')}?=", False), (lambda b: f"=?base64?{b}=?=", False),
+    (lambda b: f"{b}?=", False), (lambda b: f"=?base64?{b.rstrip('=')}?=", False),
+    (lambda b: f"=?base64?{b}=?=", False),
     (lambda b: f"=?base64?{b[:-1]}*?=", False), (lambda b: f"=?base64? {b}?=", False), (lambda b: "=?base64??=", False),
     (lambda b: f"=?base64?{b}?= x", False), (lambda b: "=?base64?" + b.replace("=", "") + "A?=", False),
     (lambda b: f"=?base64?{b}{b}?=", False), (lambda b: "=?base64?=", False),
@@ -330,7 +337,8 @@ def test_modern_notifications_are_202_without_meta(remote):
     for fields in ({"MCP-Protocol-Version": MODERN, "Mcp-Method": "notifications/cancelled"},
                    {"MCP-Protocol-Version": MODERN}, {"MCP-Protocol-Version": MODERN, "Mcp-Method": "x"}):
         assert accepted(remote.post(value, fields))
-    assert accepted(remote.post(notification("notifications/x", {"_meta": MODERN_META}), {"MCP-Protocol-Version": MODERN}))
+    assert accepted(remote.post(notification("notifications/x", {"_meta": MODERN_META}),
+                                {"MCP-Protocol-Version": MODERN}))
 
 
 def test_a_subscription_is_acknowledged_and_ends(remote):
@@ -367,7 +375,8 @@ def test_an_unknown_revision_is_400_except_on_initialize(remote, version):
     assert served(remote.post(message("initialize", INITIALIZE), fields))["protocolVersion"] == "2025-06-18"
 
 
-@pytest.mark.parametrize("asked, given", [*((v, v) for v in LEGACY), (MODERN, "2025-11-25"), ("1999-01-01", "2025-11-25")])
+@pytest.mark.parametrize("asked, given", [*((v, v) for v in LEGACY), (MODERN, "2025-11-25"),
+                                          ("1999-01-01", "2025-11-25")])
 def test_initialize_agrees_on_a_legacy_revision(remote, asked, given):
     """mcp.md sections 1 and 11: the Rust client asks for the modern one."""
     for fields in ({}, {"MCP-Protocol-Version": "2025-11-25"}):

@@ -47,7 +47,8 @@ def refused(web, workspace, origin):
 # -- origins -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("origin", ["http://localhost", "http://localhost:3000", "https://localhost:6274", "http://127.0.0.1",
+@pytest.mark.parametrize("origin", ["http://localhost", "http://localhost:3000", "https://localhost:6274",
+                                    "http://127.0.0.1",
                                     "http://127.0.0.1:8080", "https://127.0.0.1", "http://[::1]:5173", "http://[::1]"])
 def test_pages_of_this_machine_may_call(remote, origin):
     """Decision 6: the inspector and local web clients. The answer names the origin, never *."""
@@ -68,7 +69,8 @@ def test_pages_of_this_machine_may_call(remote, origin):
     "http://127.0.0.1.evil.example", "http://evil.example/localhost", "http://localhost@evil.example",
     "http://evil.example#localhost", "http://evil.example?http://localhost", "http://localhost:80:80", "localhost",
     "http://", "http://localhost/", "file://", "chrome-extension://abcdef", "http://localhostx", "http://xlocalhost",
-    "http://0.0.0.0", "http://192.0.2.7", "http://[::2]", "http://localhost\\.evil.example", "http://evil.example, http://localhost",
+    "http://0.0.0.0", "http://192.0.2.7", "http://[::2]", "http://localhost\\.evil.example",
+    "http://evil.example, http://localhost",
     "http://127.0.0.1:99999", b"http://localhost\xff", "ftp://localhost", "",
 ], ids=ascii)
 def test_other_pages_may_not(remote, workspace, origin):
@@ -80,25 +82,29 @@ def test_the_origin_is_not_derived_from_the_host(remote, workspace):
     """Decision 6, fault 27: DNS rebinding makes them equal."""
     answer = remote.post(WRITE, {"Host": "evil.example:8080", "Origin": "http://evil.example:8080"})
     assert answer.status == 403
-    answer = remote.post(WRITE, {"Host": "evil.example", "Origin": "https://evil.example", "X-Forwarded-Host": "evil.example",
+    answer = remote.post(WRITE, {"Host": "evil.example", "Origin": "https://evil.example",
+                                 "X-Forwarded-Host": "evil.example",
                                  "X-Forwarded-Proto": "https"})
     assert answer.status == 403 and not (workspace / "made").exists()
 
 
 def test_without_an_origin_nothing_is_said_about_origins(remote):
     """host-tools section 2; Node clients send Sec-Fetch-Mode without Origin (mcp.md section 8.2)."""
-    for answer in (ping(remote), ping(remote, Sec_Fetch_Mode="cors", Accept_Language="*"), ping(remote, Authorization=None)):
+    for answer in (ping(remote), ping(remote, Sec_Fetch_Mode="cors", Accept_Language="*"),
+                   ping(remote, Authorization=None)):
         assert answer.status in (200, 401) and without_cors(answer)
 
 
 def test_origins_can_be_listed(web, workspace):
     """Decision 6: compared by scheme, host and port."""
     w = web(env={"SANDSTORM_ALLOWED_ORIGINS": "https://app.example, http://other.example:8080,https://Third.example/"})
-    for origin in ("https://app.example", "https://app.example:443", "http://other.example:8080", "https://third.example",
+    for origin in ("https://app.example", "https://app.example:443", "http://other.example:8080",
+                   "https://third.example",
                    "http://localhost:1"):
         answer = ping(w, Origin=origin)
         assert (answer.status, answer["access-control-allow-origin"]) == (200, origin)
-    for origin in ("http://app.example", "https://app.example:8443", "http://other.example", "https://other.example:8080",
+    for origin in ("http://app.example", "https://app.example:8443", "http://other.example",
+                   "https://other.example:8080",
                    "https://sub.app.example", "https://app.example.evil", "https://app.examplex"):
         assert refused(w, workspace, origin)
 
@@ -147,7 +153,8 @@ def test_preflights_keep_the_connection(remote):
     """A browser sends the real request right behind it."""
     with remote.connect() as c:
         for _ in range(2):
-            c.send(request("OPTIONS", "/mcp", {"Host": "h", "Origin": "http://localhost", "Access-Control-Request-Method": "POST"}))
+            c.send(request("OPTIONS", "/mcp", {"Host": "h", "Origin": "http://localhost",
+                                               "Access-Control-Request-Method": "POST"}))
             assert c.answer("OPTIONS").status in (200, 204)
             c.send(remote.bytes_of(message("ping"), {"Origin": "http://localhost"}))
             assert c.answer().status == 200
@@ -156,7 +163,8 @@ def test_preflights_keep_the_connection(remote):
 # -- Host ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("host", ["mcp.example.com", "localhost", "evil.example:99", "[::1]:8080", "a.b", "UPPER.example", ""])
+@pytest.mark.parametrize("host", ["mcp.example.com", "localhost", "evil.example:99", "[::1]:8080", "a.b",
+                                  "UPPER.example", ""])
 def test_host_is_no_reason_to_refuse(remote, host):
     """Decision 6: configured by the reference's env file behind its proxy."""
     assert ping(remote, Host=host).status in ((200,) if host else (200, 400))
@@ -215,7 +223,8 @@ def test_forged_forwarded_fields_are_not_reflected(remote, fields):
     assert told(remote, fields) == f"http://127.0.0.1:{remote.port}"
 
 
-@pytest.mark.parametrize("host", ['a"b', "a b", "a/b", "user@evil", "evil\\", "a?b", "a#b", "[", "[::1", "a:b", "a:99999", "a" * 2000,
+@pytest.mark.parametrize("host", ['a"b', "a b", "a/b", "user@evil", "evil\\", "a?b", "a#b", "[", "[::1", "a:b",
+                                  "a:99999", "a" * 2000,
                                   b"\xff", "a,b", "<b>"], ids=lambda value: ascii(value)[:40])
 def test_a_host_with_other_characters_is_replaced_or_refused(remote, host):
     """H11."""
@@ -245,14 +254,17 @@ def test_the_configured_url_wins_over_the_request(web, env, url):
 def test_forwarded_fields_of_others_do_not_count(web):
     """Decision 56: loopback is a trusted proxy only by default."""
     w = web(env={"SANDSTORM_TRUSTED_PROXIES": "10.0.0.0/8"})
-    assert told(w, {"Host": "h.example", "X-Forwarded-Proto": "https", "X-Forwarded-Host": "evil.example"}) == "http://h.example"
+    assert told(w, {"Host": "h.example", "X-Forwarded-Proto": "https",
+                    "X-Forwarded-Host": "evil.example"}) == "http://h.example"
     w = web(env={"SANDSTORM_TRUSTED_PROXIES": "10.0.0.0/8,127.0.0.0/8"})
-    assert told(w, {"Host": "h", "X-Forwarded-Proto": "https", "X-Forwarded-Host": "good.example"}) == "https://good.example"
+    assert told(w, {"Host": "h", "X-Forwarded-Proto": "https",
+                    "X-Forwarded-Host": "good.example"}) == "https://good.example"
 
 
 @pytest.mark.parametrize("name, value", [
     ("SANDSTORM_PUBLIC_URL", "box.example"), ("SANDSTORM_PUBLIC_URL", "ftp://box.example"),
-    ("SANDSTORM_PUBLIC_URL", "https://"), ("SANDSTORM_PUBLIC_URL", 'https://a"b'), ("SANDSTORM_PUBLIC_URL", "https://a?b"),
+    ("SANDSTORM_PUBLIC_URL", "https://"), ("SANDSTORM_PUBLIC_URL", 'https://a"b'),
+    ("SANDSTORM_PUBLIC_URL", "https://a?b"),
     ("SANDSTORM_PUBLIC_URL", "https://a b"), ("SANDSTORM_DOMAIN", "https://box.example"), ("SANDSTORM_DOMAIN", "a b"),
     ("SANDSTORM_ALLOWED_ORIGINS", "app.example"), ("SANDSTORM_ALLOWED_ORIGINS", "*"),
     ("SANDSTORM_ALLOWED_ORIGINS", "https://ok.example, nonsense"), ("SANDSTORM_ALLOWED_HOSTS", "a/b"),
@@ -261,14 +273,16 @@ def test_forwarded_fields_of_others_do_not_count(web):
 ])
 def test_a_wrong_value_is_told_and_ends_with_2(cli, name, value):
     """Decision 30."""
-    complaint(cli("serve", env={"SANDSTORM_MCP_TOKEN": "0123456789abcdef", name: value}), name, value.split(",")[-1].strip())
+    complaint(cli("serve", env={"SANDSTORM_MCP_TOKEN": "0123456789abcdef", name: value}), name,
+              value.split(",")[-1].strip())
 
 
 # -- addresses -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("address, reached, not_reached", [
-    ("127.0.0.1", ["127.0.0.1"], ["127.0.0.2", "::1"]), ("::1", ["::1"], ["127.0.0.1"]), ("[::1]", ["::1"], ["127.0.0.1"]),
+    ("127.0.0.1", ["127.0.0.1"], ["127.0.0.2", "::1"]), ("::1", ["::1"], ["127.0.0.1"]),
+    ("[::1]", ["::1"], ["127.0.0.1"]),
     ("localhost", ["127.0.0.1", "::1"], ["127.0.0.2"]), ("LocalHost", ["127.0.0.1", "::1"], []),
     ("0.0.0.0", ["127.0.0.1", "127.0.0.2"], []), ("::", ["127.0.0.1", "::1"], []), ("[::]", ["127.0.0.1", "::1"], []),
 ])
@@ -293,7 +307,8 @@ def test_the_log_says_under_which_url_it_serves(web, address, url):
     assert url.format(w.port) in w.stderr_text()
 
 
-@pytest.mark.parametrize("address, wide", [("127.0.0.1", False), ("::1", False), ("localhost", False), ("0.0.0.0", True),
+@pytest.mark.parametrize("address, wide", [("127.0.0.1", False), ("::1", False), ("localhost", False),
+                                           ("0.0.0.0", True),
                                            ("::", True)])
 def test_listening_wider_than_loopback_without_tls_is_warned_about(web, address, wide):
     """Decision 12."""
@@ -310,7 +325,8 @@ def test_a_peer_over_ipv4_on_an_ipv6_socket_is_loopback_too(web):
     assert told(w, {"Host": "h.example", "X-Forwarded-Proto": "https"}) == "https://h.example"
 
 
-@pytest.mark.parametrize("host", ["nonsense.example", "127.0.0.256", "1.2.3", "", "[::1", "::g", "http://127.0.0.1", "127.0.0.1:80"])
+@pytest.mark.parametrize("host", ["nonsense.example", "127.0.0.256", "1.2.3", "", "[::1", "::g", "http://127.0.0.1",
+                                  "127.0.0.1:80"])
 def test_an_address_that_is_none_ends_with_2(cli, host):
     """Decision 30. An empty one is unset."""
     done = cli("serve", env={"SANDSTORM_MCP_TOKEN": "short", "SANDSTORM_MCP_HOST": host}) if not host else \

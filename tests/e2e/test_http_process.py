@@ -72,8 +72,10 @@ def test_a_port_taken_on_ipv6_alone_is_told_for_localhost(cli):
         complaint(start(cli, MCP_PORT=str(port), MCP_HOST="localhost"), 1, "SANDSTORM_MCP_PORT")
 
 
-@pytest.mark.parametrize("name, value", [("MCP_PORT", "0"), ("MCP_PORT", "65536"), ("MCP_PORT", "http"), ("MCP_PORT", "-1"),
-                                         ("MAX_CONNECTIONS", "0"), ("MAX_CONNECTIONS", "16385"), ("MAX_CONNECTIONS", "x"),
+@pytest.mark.parametrize("name, value", [("MCP_PORT", "0"), ("MCP_PORT", "65536"), ("MCP_PORT", "http"),
+                                         ("MCP_PORT", "-1"),
+                                         ("MAX_CONNECTIONS", "0"), ("MAX_CONNECTIONS", "16385"),
+                                         ("MAX_CONNECTIONS", "x"),
                                          ("STOP_GRACE", "soon"), ("HEALTH_DETAIL", "maybe"), ("LOG_LEVEL", "loud")])
 def test_a_wrong_value_is_told_with_2(cli, name, value):
     """Decision 30."""
@@ -93,6 +95,22 @@ def test_words_and_flags(cli, web):
     w = web(env={"SANDSTORM_MCP_PORT": "1"}, args=["--mcp-port", port, "--mcp-host=127.0.0.1", "--rate-limit", "0"])
     w.port = port
     assert w.result("ping") == {}
+
+
+@pytest.mark.parametrize("how, names", [
+    ({"args": ["--read-only"]}, {"file_read", "file_list", "workspace_info"}),
+    ({"env": {"SANDSTORM_READ_ONLY": "1"}}, {"file_read", "file_list", "workspace_info"}),
+    ({"args": ["--tools", "host,-terminal_exec,-file_delete"]},
+     {"file_read", "file_write", "file_list", "file_move", "file_mkdir", "workspace_info"}),
+    ({"env": {"SANDSTORM_TOOLS": "file_read"}}, {"file_read"}),
+])
+def test_tools_are_chosen_as_over_stdio(web, workspace, how, names):
+    """README: either transport takes any list."""
+    w = web(**how)
+    for speak in (w, w.modern):
+        assert {tool["name"] for tool in speak.result("tools/list")["tools"]} == names
+        assert speak.error("tools/call", tool_params("terminal_exec", {"command": "touch ran"}))["code"] == -32602
+    assert not (workspace / "ran").exists()
 
 
 def test_a_restart_takes_the_port_at_once(web):
@@ -265,7 +283,8 @@ def test_hup_rereads_the_token_file(web, tmp_path):
 
 
 @pytest.mark.parametrize("spoil", [lambda path: path.write_text("short"), lambda path: path.unlink(),
-                                   lambda path: (path.unlink(), path.mkdir()), lambda path: path.write_text("x" * 100_000)],
+                                   lambda path: (path.unlink(), path.mkdir()),
+                                   lambda path: path.write_text("x" * 100_000)],
                          ids=["short", "missing", "directory", "long"])
 def test_a_token_file_that_got_unusable_changes_nothing_and_is_told(web, tmp_path, spoil):
     """Issue 4: nobody is locked out by a mistake."""
@@ -304,7 +323,8 @@ def test_a_modern_client_that_closes_ends_its_command(remote):
 
 def test_a_modern_client_that_closes_while_events_come_ends_its_command(remote):
     """X11: in the middle of a stream."""
-    c = remote.start_modern("tools/call", tool_params("terminal_exec", {"command": "while :; do echo on; sleep 0.1; done"}),
+    c = remote.start_modern("tools/call", tool_params("terminal_exec",
+                                                      {"command": "while :; do echo on; sleep 0.1; done"}),
                             progressToken="t")
     assert c.stream().next().value["method"] == "notifications/progress"
     c.close()

@@ -11,7 +11,7 @@ import time
 import pytest
 
 from httpwire import request
-from mcpwire import first_text, tool_params
+from mcpwire import first_text, tool_params, wait_until
 from webserver import WebStarter, message, modern_fields, modern_message
 
 LINES = "for i in 1 2 3 4 5; do echo line $i; sleep 0.3; done"      # about 1.5 s
@@ -52,7 +52,8 @@ def test_the_first_progress_turns_the_answer_into_a_stream(remote, era):
         assert (head.status, head.type, head["cache-control"], head["x-accel-buffering"]) == \
             (200, "text/event-stream", "no-cache", "no")
         events = stream.all()
-        assert events[-1].value["id"] == 1 and first_text(events[-1].value["result"]).startswith("stdout:\nline 1\nline 2")
+        assert events[-1].value["id"] == 1
+        assert first_text(events[-1].value["result"]).startswith("stdout:\nline 1\nline 2")
         params = progress(events, "t\u20ac")
         assert 2 <= len(params) <= 6 and all(p["message"].startswith("line ") for p in params)
         assert events[-1].at - events[0].at > 0.2, "events come when they happen"
@@ -67,6 +68,14 @@ def test_a_stream_for_http_1_0_ends_with_the_connection(remote):
         c.send(request("POST", "/mcp", remote.fields({"Connection": "keep-alive"}), body, "HTTP/1.0"))
         events = c.stream("HTTP/1.0").all()
         assert "line 5" in first_text(events[-1].value["result"]) and progress(events, 7)
+        assert c.closed()
+
+
+def test_a_stream_on_a_connection_that_is_to_be_closed(remote):
+    """H6: in chunks as any other, then the end."""
+    with remote.start(message("ping"), {"Accept": "text/event-stream", "Connection": "close"}) as c:
+        answer = c.answer()
+        assert answer["transfer-encoding"] == "chunked" and answer.closes and answer.message()["result"] == {}
         assert c.closed()
 
 
@@ -168,9 +177,11 @@ def test_an_allowed_origin_is_told_on_a_stream_too(remote):
 
 @pytest.fixture(scope="module", autouse=True)
 def quiet_calls(binary, tmp_path_factory):
-    """Calls that are silent for more than 15 s: they pass while the other tests of this file run.
+    """Calls that are silent for more than 15 s, which pass while the other tests of this file run.
 
-    Gives the function that ends them: name -> (events with their seconds since the start, or the answer)."""
+    Gives the function that waits for them; it returns, by name, the events with their seconds since the start or the
+    answer, and the workspace.
+    """
     place = tmp_path_factory.mktemp("quiet")
     starter = WebStarter(binary, place, place)
     w = starter.start()
@@ -179,13 +190,16 @@ def quiet_calls(binary, tmp_path_factory):
     started, found = time.monotonic(), {}
 
     def read(name, connection):
-        if name == "plain":
-            found[name] = connection.answer(timeout=QUIET + 5)
-        else:
-            events = connection.stream(timeout=QUIET + 5).all()
-            connection.send(w.bytes_of(message("ping")))
-            connection.answer()     # the connection was kept
-            found[name] = [(e.at - started, e.kind, e.value) for e in events]
+        try:
+            if name == "plain":
+                found[name] = connection.answer(timeout=QUIET + 5)
+            else:
+                events = connection.stream(timeout=QUIET + 5).all()
+                connection.send(w.bytes_of(message("ping")))
+                connection.answer()     # the connection was kept
+                found[name] = [(e.at - started, e.kind, e.value) for e in events]
+        except (AssertionError, OSError) as problem:
+            found[name] = problem
     threads = [threading.Thread(target=read, args=pair) for pair in (
         ("legacy", w.start(run(command, id="m"))), ("modern", w.start(modern, modern_fields(modern))),
         ("batch", w.start([run(command, id="m")])), ("plain", w.start(run(command), {"Accept": "application/json"})))]
@@ -202,15 +216,16 @@ def quiet_calls(binary, tmp_path_factory):
 
 
 def test_after_fifteen_seconds_of_silence_a_client_hears_a_comment(quiet_calls):
-    """Decision 5, H13: in both eras, without a token; one that takes JSON alone waits, one that has left is left alone."""
+    """Decision 5, H13: in both eras, without a token. Who takes JSON alone waits; who has left is left alone."""
     found, place = quiet_calls()
+    assert len(found) == 4 and not [value for value in found.values() if isinstance(value, Exception)], found
     for name in ("legacy", "modern", "batch"):
         (heard, kind, _), (answered, _, value) = found[name]
         assert kind == "comment" and QUIET - 0.5 < heard < QUIET + 0.7, name
         value = value[0] if isinstance(value, list) else value
         assert answered > QUIET + 0.7 and value["id"] == "m" and "over" in first_text(value["result"])
     assert found["plain"].type == "application/json" and "over" in first_text(found["plain"].message()["result"])
-    assert (place / "late").exists()
+    wait_until((place / "late").exists, "the command of the one that has left")
 
 
 @pytest.mark.long

@@ -147,6 +147,7 @@ class WebServer(Process, Speaker):
         for connection in self._opened:
             connection.close()
         self._opened.clear()
+        self._kept = None
 
     def fields(self, changes=None):
         """The usual fields of a POST, changed; names are compared as they are written here."""
@@ -239,7 +240,7 @@ class WebServer(Process, Speaker):
 
 
 class WebStarter:
-    """Starts servers on free ports and remembers them; the fixture `web` in conftest.py says what the parameters are."""
+    """Starts servers on free ports and remembers them; the fixture `web` of conftest.py tells of the parameters."""
 
     def __init__(self, binary, workspace, cwd):
         self._binary, self._workspace, self._cwd = binary, workspace, cwd

@@ -1,6 +1,6 @@
 /*
- * Any text becomes variables within its own bytes or is refused by a line that it has; what is written of them again
- * reads as the same variables.
+ * Any text becomes variables within its own bytes or is refused by a line that it has; what is
+ * written of them again reads as the same variables.
  */
 #include "fuzz.h"
 
@@ -17,7 +17,8 @@ static struct buf text, again;
 static bool is_name(struct slice s)
 {
 	for (size_t i = 0; i < s.n; i++)
-		if (!(s.p[i] == '_' || (s.p[i] >= 'A' && s.p[i] <= 'Z') || (s.p[i] >= 'a' && s.p[i] <= 'z') ||
+		if (!(s.p[i] == '_' || (s.p[i] >= 'A' && s.p[i] <= 'Z') ||
+			    (s.p[i] >= 'a' && s.p[i] <= 'z') ||
 			    (i > 0 && s.p[i] >= '0' && s.p[i] <= '9')))
 			return false;
 	return s.n > 0;
@@ -32,7 +33,8 @@ static int lines_in(struct slice s)
 	return n;
 }
 
-/* The variables, each ended by a NUL, at the start of the text and one behind the other; none called like another. */
+/* The variables, each ended by a NUL, at the start of the text and one behind the other; none
+ * called like another. */
 static void vars_good(char **vars, const struct buf *b, size_t n)
 {
 	for (char **v = vars; *v; v++) {
@@ -57,7 +59,8 @@ static void write_again(char **vars)
 	for (; *vars; vars++) {
 		struct slice value = slice_of(*vars), name = str_split(&value, '=');
 
-		buf_printf(&again, "# x\n export  %.*s = \"%.*s\" \r\n\n", SLICE(name), SLICE(value));
+		buf_printf(
+			&again, "# x\n export  %.*s = \"%.*s\" \r\n\n", SLICE(name), SLICE(value));
 	}
 }
 

@@ -1,6 +1,6 @@
 /*
- * Whatever the pieces a stream comes in, its lines are those that a look at the whole of it finds; what is collected
- * never grows beyond the most a line may have.
+ * Whatever the pieces a stream comes in, its lines are those that a look at the whole of it finds;
+ * what is collected never grows beyond the most a line may have.
  */
 #include "fuzz.h"
 

@@ -1,9 +1,10 @@
 /*
- * Whatever a client sends, in whatever order its calls end: each text is served exactly once, each request in it gets
- * exactly one answer with its id unless it was cancelled, notifications and answers get none, all that is said is JSON,
- * and nothing is left behind.
+ * Whatever a client sends, in whatever order its calls end: each text is served exactly once, each
+ * request in it gets exactly one answer with its id unless it was cancelled, notifications and
+ * answers get none, all that is said is JSON, and nothing is left behind.
  *
- * The first byte sets how the server stands; each further line is a message, or one of the letters below.
+ * The first byte sets how the server stands; each further line is a message, or one of the letters
+ * below.
  */
 #include "fuzz.h"
 
@@ -25,8 +26,9 @@ enum {
 	ERA_SHIFT = 4,
 
 	TEXTS_MAX = 100,
-	ROUNDS_MAX = 3 * BATCH_MAX + 10, /* turns of the loop until all is answered: three naps a message */
-	FILL_MAX = 20000,
+	ROUNDS_MAX = 3 * BATCH_MAX +
+		     10,  /* turns of the loop until all is answered: three naps a message */
+	PARTS_MAX = 1000, /* more than an answer holds */
 };
 
 /* One text and what must come of it. */
@@ -35,7 +37,7 @@ struct text {
 	char id[ID_MAX + 3];   /* of a single request; "": there is none to be told */
 	int due;               /* answers that must come */
 	bool batch;
-	int cancelled; /* calls of it that were cancelled */
+	int cancelled; /* calls of it whose answer is not wanted */
 	bool gone;
 };
 
@@ -54,23 +56,26 @@ static void is_json(struct slice s)
 
 static struct text *text_of(const struct job *j)
 {
-	for (int i = 0; i < text_count; i++)
-		if (texts[i].job == j)
-			return &texts[i];
-	MUST(!"a text that was served before");
-	return NULL;
+	int i = 0;
+
+	while (i < text_count && texts[i].job != j)
+		i++;
+	MUST(i < text_count); /* else it was served before */
+	return &texts[i];
 }
 
 /* --- what must be answered --- */
 
 static bool is_request_id(const struct json *d, int at)
 {
-	return (json_type(d, at) == JSON_STRING || json_is_integer(d, at)) && json_raw(d, at).n <= ID_MAX;
+	return (json_type(d, at) == JSON_STRING || json_is_integer(d, at)) &&
+	       json_raw(d, at).n <= ID_MAX;
 }
 
 static bool stands_twice(const struct json *d, int at)
 {
-	static const char *const names[] = { "jsonrpc", "id", "method", "params", "result", "error" };
+	static const char *const names[] = { "jsonrpc", "id", "method", "params", "result",
+		"error" };
 	int found[6];
 
 	return json_pick(d, at, names, 6, found) == -EEXIST;
@@ -91,8 +96,8 @@ static int due(struct text *t, struct json *d, int at)
 		memcpy(t->id, s.p, s.n);
 		t->id[s.n] = '\0';
 	}
-	return id >= 0 || stands_twice(d, at) || !json_str_is(d, json_get(d, at, "jsonrpc"), "2.0") ||
-	       json_str(d, method, &s) < 0;
+	return id >= 0 || stands_twice(d, at) ||
+	       !json_str_is(d, json_get(d, at, "jsonrpc"), "2.0") || json_str(d, method, &s) < 0;
 }
 
 static void expect(struct text *t, struct slice message)
@@ -202,8 +207,8 @@ static enum step any(struct job *j)
 	jw_text(&j->w, s);
 	jw_text(&j->w, arg_raw(j, ANY_SECONDS));
 	tool_end(j, arg_bool(j, ANY_BOOL));
-	return tool_note(j, "%lld %lld %.*s", (long long)arg_num(j, ANY_INT), (long long)arg_num(j, ANY_SECONDS),
-		SLICE(arg_str(j, ANY_OPTIONAL)));
+	return tool_note(j, "%lld %lld %.*s", (long long)arg_num(j, ANY_INT),
+		(long long)arg_num(j, ANY_SECONDS), SLICE(arg_str(j, ANY_OPTIONAL)));
 }
 
 enum { BYTES_OF };
@@ -212,28 +217,36 @@ static const struct arg bytes_args[] = {
 	{ 0 },
 };
 
-/* As long an answer as the string is, in bytes that are no UTF-8. */
+/* An answer much longer than the string, whose parts end within a sequence. */
 static enum step bytes(struct job *j)
 {
-	static const char part[] = "\xff\x01\xe2\x82";
-	size_t n = arg_str(j, BYTES_OF).n * 1000;
+	static const char part[] =
+		"\xff\x01\x02\x03\x04\x05\x06\x07\x01\x02\x03\x04\x05\x06\x07\xe2\x82\xac\xe2\x82";
+	size_t n = arg_str(j, BYTES_OF).n * 50;
 
 	tool_begin(j);
-	for (size_t i = 0; i < n && i < FILL_MAX; i++)
-		jw_text(&j->w, (struct slice){ part, 1 + i % 4 });
+	for (size_t i = 0; i < n && i < PARTS_MAX; i++)
+		jw_text(&j->w, (struct slice){ part, sizeof(part) - 1 - i % 4 });
 	return tool_end(j, false);
 }
 
-static void count_cancel(struct job *j)
+struct call {
+	int asked, cleaned; /* how often each hook was called */
+};
+
+static void on_cancel(struct job *j)
 {
-	text_of(j)->cancelled++;
+	struct call *c = j->state;
+
+	MUST(++c->asked == 1 && c->cleaned == 0);
 }
 
-static void count_cleanup(struct job *j)
+static void on_cleanup(struct job *j)
 {
-	MUST(j->state);
-	++*(int *)j->state;
-	MUST(*(int *)j->state == 1);
+	struct call *c = j->state;
+
+	MUST(++c->cleaned == 1);
+	text_of(j)->cancelled += j->muted;
 }
 
 static enum step wait_over(struct job *j)
@@ -247,10 +260,10 @@ static enum step wait_over(struct job *j)
 /* Waits until the harness wakes it; asked to end, it still does. */
 static enum step wait_start(struct job *j)
 {
-	if (!job_state(j, sizeof(int)))
+	if (!job_state(j, sizeof(struct call)))
 		return tool_fail(j, "no memory");
-	j->cleanup = count_cleanup;
-	j->cancel = count_cancel;
+	j->cleanup = on_cleanup;
+	j->cancel = on_cancel;
 	return job_wait(j, wait_over);
 }
 
@@ -261,9 +274,9 @@ static enum step nap_again(struct job *j)
 
 static enum step nap_start(struct job *j)
 {
-	if (!job_state(j, sizeof(int)))
+	if (!job_state(j, sizeof(struct call)))
 		return tool_fail(j, "no memory");
-	j->cleanup = count_cleanup;
+	j->cleanup = on_cleanup;
 	return job_nap(j, 0, nap_again);
 }
 
@@ -302,13 +315,6 @@ static void wake(struct job *j, void *ctx)
 	(void)ctx;
 	if (j->waiting && !j->nap.set)
 		job_wake(j);
-}
-
-/* A nap has no hook that would count it. */
-static void note_nap(struct job *j)
-{
-	if (j->waiting && !j->cancel && !j->muted)
-		text_of(j)->cancelled++;
 }
 
 static void abandon(struct job *j, void *ctx)

@@ -18,7 +18,8 @@ MODES = {"legacy": "legacy", "auto": "auto", "pinned": {"pin": MODERN}}
 
 
 def run(*argv, cwd, env=None, code=0):
-    done = subprocess.run([*map(str, argv)], cwd=cwd, env=env, capture_output=True, timeout=60, stdin=subprocess.DEVNULL)
+    done = subprocess.run([*map(str, argv)], cwd=cwd, env=env, capture_output=True,
+                          timeout=60, stdin=subprocess.DEVNULL)
     assert done.returncode == code, (done.stdout.decode()[-2000:], done.stderr.decode()[-2000:])
     return done.stdout.decode()
 

@@ -1,6 +1,6 @@
 /*
- * A client without a transport: what it sends goes into rpc_start as one text, what it is sent is kept as text. The
- * server behind it has tools made for tests.
+ * A client without a transport: what it sends goes into rpc_start as one text, what it is sent is
+ * kept as text. The server behind it has tools made for tests.
  */
 #ifndef PEER_H
 #define PEER_H
@@ -92,8 +92,8 @@ static inline enum step show(struct job *j)
 {
 	struct slice s = arg_str(j, SHOW_S), t = arg_raw(j, SHOW_T);
 
-	return tool_printf(j, "s%d=%.*s n%d=%lld b%d=%d t%d=%lld,%.*s", arg_given(j, SHOW_S), SLICE(s),
-		arg_given(j, SHOW_N), (long long)arg_num(j, SHOW_N), arg_given(j, SHOW_B),
+	return tool_printf(j, "s%d=%.*s n%d=%lld b%d=%d t%d=%lld,%.*s", arg_given(j, SHOW_S),
+		SLICE(s), arg_given(j, SHOW_N), (long long)arg_num(j, SHOW_N), arg_given(j, SHOW_B),
 		arg_bool(j, SHOW_B), arg_given(j, SHOW_T), (long long)arg_num(j, SHOW_T), SLICE(t));
 }
 
@@ -124,7 +124,8 @@ static inline enum step wait_start(struct job *j)
 
 enum { FILL_SIZE };
 static const struct arg fill_args[] = {
-	[FILL_SIZE] = { "size", ARG_INT, ARG_REQUIRED, "How many bytes, each of which is escaped as six", NULL },
+	[FILL_SIZE] = { "size", ARG_INT, ARG_REQUIRED,
+		"How many bytes, each of which is escaped as six", NULL },
 	{ 0 },
 };
 
@@ -178,7 +179,8 @@ static inline int peer_start(void **state)
 	(void)state;
 	log_setup(LOG_ERROR, false);
 	methods_setup("Do as you like.");
-	if (loop_init() < 0 || jobs_init(PEER_OUTPUT) < 0 || tools_choose(peer_sets, "test", false, &bad) < 0)
+	if (loop_init() < 0 || jobs_init(PEER_OUTPUT) < 0 ||
+		tools_choose(peer_sets, "test", false, &bad) < 0)
 		return -1;
 	return 0;
 }
@@ -240,10 +242,14 @@ static inline void run_tasks(void)
 
 #define MSG(rest) "{\"jsonrpc\":\"2.0\"," rest "}"
 #define OK(id, result) MSG("\"id\":" id ",\"result\":" result)
-#define ERR(id, code, text) MSG("\"id\":" id ",\"error\":{\"code\":" #code ",\"message\":\"" text "\"}")
-#define CALL(id, tool, args) \
-	MSG("\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"" tool "\",\"arguments\":" args "}")
-#define TEXT_RESULT(text) "{\"content\":[{\"type\":\"text\",\"text\":\"" text "\"}],\"isError\":false}"
-#define FAIL_RESULT(text) "{\"content\":[{\"type\":\"text\",\"text\":\"" text "\"}],\"isError\":true}"
+#define ERR(id, code, text)                                                                        \
+	MSG("\"id\":" id ",\"error\":{\"code\":" #code ",\"message\":\"" text "\"}")
+#define CALL(id, tool, args)                                                                       \
+	MSG("\"id\":" id ",\"method\":\"tools/call\",\"params\":{\"name\":\"" tool                 \
+	    "\",\"arguments\":" args "}")
+#define TEXT_RESULT(text)                                                                          \
+	"{\"content\":[{\"type\":\"text\",\"text\":\"" text "\"}],\"isError\":false}"
+#define FAIL_RESULT(text)                                                                          \
+	"{\"content\":[{\"type\":\"text\",\"text\":\"" text "\"}],\"isError\":true}"
 
 #endif

@@ -5,7 +5,8 @@
 
 #define ARGS(args) CALL("1", "show", args)
 #define taken(args, text) asked(ARGS(args), OK("1", TEXT_RESULT(text)))
-#define refused(args, rule) asked(ARGS(args), OK("1", FAIL_RESULT("Invalid arguments for show: " rule)))
+#define refused(args, rule)                                                                        \
+	asked(ARGS(args), OK("1", FAIL_RESULT("Invalid arguments for show: " rule)))
 
 /* What `show` says of arguments that are not given. */
 #define NO_S "s0= "
@@ -33,13 +34,15 @@ static void test_null_is_taken_where_the_schema_has_it_and_means_not_given(void 
 	taken("{\"s\":null,\"n\":null}", NO_S NO_N NO_B NO_T);
 	refused("{\"b\":null}", "b: must be true or false");
 	refused("{\"t\":null}", "t: must be a number of seconds");
-	asked(CALL("1", "echo", "{\"text\":null}"), OK("1", FAIL_RESULT("Invalid arguments for echo: text: must be a string")));
+	asked(CALL("1", "echo", "{\"text\":null}"),
+		OK("1", FAIL_RESULT("Invalid arguments for echo: text: must be a string")));
 }
 
 static void test_a_required_argument_must_be_there(void **state)
 {
 	(void)state;
-	asked(CALL("1", "echo", "{}"), OK("1", FAIL_RESULT("Invalid arguments for echo: text: required")));
+	asked(CALL("1", "echo", "{}"),
+		OK("1", FAIL_RESULT("Invalid arguments for echo: text: required")));
 }
 
 static void test_an_unknown_argument_is_told_by_name(void **state)
@@ -50,7 +53,8 @@ static void test_an_unknown_argument_is_told_by_name(void **state)
 	refused("{\"s\":\"x\",\"\":1}", ": unknown argument");
 	refused("{\"a\\nb\":1}", "a\\nb: unknown argument");
 	refused("{\"\\udc00\":1}", "\\\"\\\\udc00\\\": unknown argument");
-	asked(CALL("1", "fail", "{\"x\":1}"), OK("1", FAIL_RESULT("Invalid arguments for fail: x: unknown argument")));
+	asked(CALL("1", "fail", "{\"x\":1}"),
+		OK("1", FAIL_RESULT("Invalid arguments for fail: x: unknown argument")));
 }
 
 static void test_a_long_unknown_name_is_quoted_in_part(void **state)
@@ -86,7 +90,8 @@ static void test_strings_are_never_bent(void **state)
 	taken("{\"s\":\"\"}", "s1= " NO_N NO_B NO_T);
 	taken("{\"s\":\" 5 \"}", "s1= 5  " NO_N NO_B NO_T);
 	taken("{\"s\":\"null\"}", "s1=null " NO_N NO_B NO_T);
-	taken("{\"s\":\"\\u00e9\\ud83d\\ude00\\r\\n\"}", "s1=\xc3\xa9\xf0\x9f\x98\x80\\r\\n " NO_N NO_B NO_T);
+	taken("{\"s\":\"\\u00e9\\ud83d\\ude00\\r\\n\"}",
+		"s1=\xc3\xa9\xf0\x9f\x98\x80\\r\\n " NO_N NO_B NO_T);
 	refused("{\"s\":5}", "s: must be a string");
 	refused("{\"s\":true}", "s: must be a string");
 	refused("{\"s\":[\"x\"]}", "s: must be a string");
@@ -111,7 +116,8 @@ static void test_nul_is_taken_only_where_content_may_hold_it(void **state)
 
 static void test_an_integer_may_be_written_in_every_lossless_form(void **state)
 {
-	static const char *const forms[] = { "5", "5.0", "5.000", "5e0", "0.5e1", "50E-1", "\"5\"", "\"5.0\"", "\"\\u0035\"" };
+	static const char *const forms[] = { "5", "5.0", "5.000", "5e0", "0.5e1", "50E-1", "\"5\"",
+		"\"5.0\"", "\"\\u0035\"" };
 	char text[200];
 
 	(void)state;
@@ -127,14 +133,16 @@ static void test_an_integer_may_be_written_in_every_lossless_form(void **state)
 
 static void test_what_is_no_integer_is_refused(void **state)
 {
-	static const char *const forms[] = { "5.5", "1e-1", "0.0001", "\"5.5\"", "\"\"", "\" 5\"", "\"5 \"", "\"abc\"", "\"0x10\"",
-		"\"NaN\"", "\"+5\"", "\"5.\"", "\"1e\"", "\"-\"", "\"5\\u0000\"", "\"\\ud800\"", "true", "false", "[5]", "{}" };
+	static const char *const forms[] = { "5.5", "1e-1", "0.0001", "\"5.5\"", "\"\"", "\" 5\"",
+		"\"5 \"", "\"abc\"", "\"0x10\"", "\"NaN\"", "\"+5\"", "\"5.\"", "\"1e\"", "\"-\"",
+		"\"5\\u0000\"", "\"\\ud800\"", "true", "false", "[5]", "{}" };
 	char text[200];
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(forms); i++) {
 		snprintf(text, sizeof(text), ARGS("{\"n\":%s}"), forms[i]);
-		asked(text, OK("1", FAIL_RESULT("Invalid arguments for show: n: must be an integer")));
+		asked(text,
+			OK("1", FAIL_RESULT("Invalid arguments for show: n: must be an integer")));
 	}
 }
 
@@ -185,13 +193,15 @@ static void test_of_an_escaped_number_only_its_value_is_as_written(void **state)
 
 static void test_what_is_no_number_of_seconds_is_refused(void **state)
 {
-	static const char *const forms[] = { "\"\"", "\"1s\"", "\"1:00\"", "\"Infinity\"", "\"0x1\"", "true", "[1]", "{}" };
+	static const char *const forms[] = { "\"\"", "\"1s\"", "\"1:00\"", "\"Infinity\"",
+		"\"0x1\"", "true", "[1]", "{}" };
 	char text[200];
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(forms); i++) {
 		snprintf(text, sizeof(text), ARGS("{\"t\":%s}"), forms[i]);
-		asked(text, OK("1", FAIL_RESULT("Invalid arguments for show: t: must be a number of seconds")));
+		asked(text, OK("1", FAIL_RESULT("Invalid arguments for show: t: must be a number "
+						"of seconds")));
 	}
 	refused("{\"t\":1e99}", "t: is out of range");
 }

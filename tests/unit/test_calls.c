@@ -16,7 +16,8 @@ static void test_calls_are_answered_in_the_order_they_end(void **state)
 	run_tasks();
 	job_wake(waiters[0]);
 	run_tasks();
-	assert_string_equal(heard, OK("3", "{}") "\n" OK("2", TEXT_RESULT("waited")) "\n" OK("1", TEXT_RESULT("waited")) "\n");
+	assert_string_equal(heard, OK("3", "{}") "\n" OK("2", TEXT_RESULT("waited")) "\n" OK(
+					   "1", TEXT_RESULT("waited")) "\n");
 	assert_int_equal(cleanups, 2);
 }
 
@@ -30,8 +31,10 @@ static void test_a_full_table_answers_requests_as_busy_and_still_hears_cancels(v
 		send_text(text);
 	}
 	assert_null(job_new(&peer_sink, heard));
-	assert_true(send_in(job_new_spare(&peer_sink, heard), LIT(MSG("\"id\":99,\"method\":\"ping\""))));
-	assert_string_equal(heard, ERR("99", -32603, "Server is busy: 64 messages are being served, try again") "\n");
+	assert_true(send_in(
+		job_new_spare(&peer_sink, heard), LIT(MSG("\"id\":99,\"method\":\"ping\""))));
+	assert_string_equal(heard,
+		ERR("99", -32603, "Server is busy: 64 messages are being served, try again") "\n");
 	assert_true(send_in(job_new_spare(&peer_sink, heard),
 		LIT(MSG("\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":5}"))));
 	assert_int_equal(cancels, 1);
@@ -49,7 +52,8 @@ static void test_commands_leave_some_slots_to_others(void **state)
 	(void)state;
 	for (int i = 0; i < JOBS_MAX - JOBS_KEPT; i++)
 		send_text(CALL("1", "wait", "{}"));
-	asked(CALL("2", "wait", "{}"), ERR("2", -32603, "Server is busy: 56 commands are running, wait for one to end"));
+	asked(CALL("2", "wait", "{}"),
+		ERR("2", -32603, "Server is busy: 56 commands are running, wait for one to end"));
 	asked(CALL("3", "echo", "{\"text\":\"on\"}"), OK("3", TEXT_RESULT("on")));
 	for (int i = 0; i < waiter_count; i++)
 		job_wake(waiters[i]);
@@ -62,7 +66,9 @@ static void test_commands_leave_some_slots_to_others(void **state)
 
 /* --- cancelling --- */
 
-#define CANCEL(id) MSG("\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":" id ",\"reason\":\"why not\"}")
+#define CANCEL(id)                                                                                 \
+	MSG("\"method\":\"notifications/cancelled\",\"params\":{\"requestId\":" id                 \
+	    ",\"reason\":\"why not\"}")
 
 static void wait_for(const char *id, const char *cancel, bool ends)
 {
@@ -70,7 +76,10 @@ static void wait_for(const char *id, const char *cancel, bool ends)
 
 	waiter_count = cancels = replies = 0;
 	heard[0] = '\0';
-	snprintf(text, sizeof(text), "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\"}}", id);
+	snprintf(text, sizeof(text),
+		"{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"tools/"
+		"call\",\"params\":{\"name\":\"wait\"}}",
+		id);
 	send_text(text);
 	snprintf(text, sizeof(text), CANCEL("%s"), cancel);
 	send_text(text);
@@ -149,6 +158,18 @@ static void test_a_stopped_call_says_why_it_ended(void **state)
 	assert_string_equal(heard, ERR("1", -32603, "Server is stopping: the call was ended") "\n");
 }
 
+static void test_a_cancelled_call_stays_silent_when_the_server_stops(void **state)
+{
+	(void)state;
+	send_text(CALL("1", "wait", "{}"));
+	send_text(CANCEL("1"));
+	job_stop_all();
+	job_wake(waiters[0]);
+	run_tasks();
+	assert_int_equal(replies, 2);
+	assert_string_equal(heard, "");
+}
+
 static void test_a_call_whose_client_is_gone_ends_in_silence(void **state)
 {
 	(void)state;
@@ -163,8 +184,9 @@ static void test_a_call_whose_client_is_gone_ends_in_silence(void **state)
 
 /* --- progress --- */
 
-#define WITH_TOKEN(token) \
-	MSG("\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"wait\",\"_meta\":{\"progressToken\":" token "}}")
+#define WITH_TOKEN(token)                                                                          \
+	MSG("\"id\":1,\"method\":\"tools/"                                                         \
+	    "call\",\"params\":{\"name\":\"wait\",\"_meta\":{\"progressToken\":" token "}}")
 
 static void finish_wait(void)
 {
@@ -185,7 +207,8 @@ static void test_progress_goes_to_who_asked_for_it_with_the_token_as_written(voi
 		waiters[waiter_count - 1]->started -= PROGRESS_FIRST_MS;
 		tool_progress(waiters[waiter_count - 1], 3, 10, LIT("a \"third\""));
 		snprintf(want, sizeof(want),
-			MSG("\"method\":\"notifications/progress\",\"params\":{\"progressToken\":%s,\"progress\":3,"
+			MSG("\"method\":\"notifications/"
+			    "progress\",\"params\":{\"progressToken\":%s,\"progress\":3,"
 			    "\"total\":10,\"message\":\"a \\\"third\\\"\"}") "\n",
 			tokens[i]);
 		assert_string_equal(events, want);
@@ -221,8 +244,9 @@ static void test_progress_starts_late_and_is_paced(void **state)
 	assert_string_equal(events, "");
 	j->started -= PROGRESS_FIRST_MS;
 	tool_progress(j, 1, 0, LIT(""));
-	assert_string_equal(events, MSG("\"method\":\"notifications/progress\",\"params\":{\"progressToken\":1,"
-				       "\"progress\":1}") "\n");
+	assert_string_equal(
+		events, MSG("\"method\":\"notifications/progress\",\"params\":{\"progressToken\":1,"
+			    "\"progress\":1}") "\n");
 	tool_progress(j, 2, 0, LIT(""));
 	assert_null(strstr(events, "\"progress\":2"));
 	j->progress_last -= PROGRESS_EVERY_MS;
@@ -254,6 +278,7 @@ int main(void)
 		TEST(test_a_cancel_for_a_call_that_is_just_over_leaves_its_work_alone),
 		TEST(test_a_cancel_before_or_after_the_call_is_nothing),
 		TEST(test_a_stopped_call_says_why_it_ended),
+		TEST(test_a_cancelled_call_stays_silent_when_the_server_stops),
 		TEST(test_a_call_whose_client_is_gone_ends_in_silence),
 		TEST(test_progress_goes_to_who_asked_for_it_with_the_token_as_written),
 		TEST(test_no_progress_without_a_token_that_is_one),

@@ -1,5 +1,6 @@
 /*
- * Configuration: which source wins, which forms a value may have, and what is said of one that is none.
+ * Configuration: which source wins, which forms a value may have, and what is said of one that is
+ * none.
  */
 #include "unit.h"
 
@@ -19,8 +20,9 @@ struct outcome {
 	int status; /* of config_load */
 	int words;
 	struct config c;
-	char root[100], tools[100], host[100], first[100]; /* texts of c, and the first word; "-": none */
-	char said[1024];                                    /* on stderr */
+	char root[100], tools[100], host[100],
+		first[100]; /* texts of c, and the first word; "-": none */
+	char said[1024];    /* on stderr */
 };
 
 static struct outcome *got; /* shared with the process that loads */
@@ -73,10 +75,10 @@ static void load(char **args, char **env)
 #define ENV(...) load(NONE, LIST(__VA_ARGS__))
 
 /* The load failed with status 2 and one line that says so. */
-#define complains(line) \
-	do { \
-		assert_string_equal(got->said, "sandstorm-mcp: " line "\n"); \
-		assert_int_equal(got->status, 2); \
+#define complains(line)                                                                            \
+	do {                                                                                       \
+		assert_string_equal(got->said, "sandstorm-mcp: " line "\n");                       \
+		assert_int_equal(got->status, 2);                                                  \
 	} while (0)
 
 static void is_fine(void)
@@ -133,7 +135,8 @@ static void test_defaults(void **state)
 
 static void test_flags_win_over_environment_over_file_over_default(void **state)
 {
-	char *file = env_file("SANDSTORM_WORKSPACE_ROOT=/file\nSANDSTORM_TOOLS=file\nSANDSTORM_MCP_HOST=file\n");
+	char *file = env_file(
+		"SANDSTORM_WORKSPACE_ROOT=/file\nSANDSTORM_TOOLS=file\nSANDSTORM_MCP_HOST=file\n");
 
 	(void)state;
 	load(LIST("--env-file", file, "--workspace-root", "/flag"),
@@ -281,7 +284,8 @@ static void test_a_value_of_the_wrong_form_is_named_with_where_it_stands(void **
 	FLAGS("--max-output=-1");
 	complains("--max-output: \"-1\" is not a number of bytes, such as 65536 or 1M");
 	FLAGS("--max-output=9223372036854775807K");
-	complains("--max-output: \"9223372036854775807K\" is not a number of bytes, such as 65536 or 1M");
+	complains("--max-output: \"9223372036854775807K\" is not a number of bytes, such as 65536 "
+		  "or 1M");
 	FLAGS("--max-output=1.5M");
 	complains("--max-output: \"1.5M\" is not a number of bytes, such as 65536 or 1M");
 	ENV("SANDSTORM_MCP_PORT=http");
@@ -387,8 +391,10 @@ static void test_help_shows_each_variable_or_else_its_flag_within_80_columns(voi
 		all = slice_from(all, line.n + 1);
 	}
 	mem[b.len] = '\0';
-	assert_non_null(strstr(mem, "  SANDSTORM_MAX_OUTPUT          bytes of a stream or file handed out [1048576]\n"));
-	assert_non_null(strstr(mem, "  --env-file                    read NAME=value lines from a file\n"));
+	assert_non_null(strstr(mem, "  SANDSTORM_MAX_OUTPUT          bytes of a stream or file "
+				    "handed out [1048576]\n"));
+	assert_non_null(
+		strstr(mem, "  --env-file                    read NAME=value lines from a file\n"));
 }
 
 static void test_each_variable_has_the_flag_of_its_name(void **state)
@@ -417,7 +423,8 @@ static void test_each_variable_has_the_flag_of_its_name(void **state)
 			*c = *c == '_' ? '-' : *c >= 'A' && *c <= 'Z' ? (char)(*c + 32) : *c;
 		assert_same(flag, slice_of(want));
 	}
-	assert_false(config_is_ours(LIT("HOME")) || config_is_ours(LIT("SANDSTORM_")) || config_is_ours(LIT("")));
+	assert_false(config_is_ours(LIT("HOME")) || config_is_ours(LIT("SANDSTORM_")) ||
+		     config_is_ours(LIT("")));
 	buf_release(&b);
 	buf_release(&mem);
 }
@@ -427,7 +434,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_defaults),
 		cmocka_unit_test(test_flags_win_over_environment_over_file_over_default),
-		cmocka_unit_test(test_the_order_of_flags_does_not_matter_and_the_last_of_a_kind_counts),
+		cmocka_unit_test(
+			test_the_order_of_flags_does_not_matter_and_the_last_of_a_kind_counts),
 		cmocka_unit_test(test_an_empty_variable_is_none),
 		cmocka_unit_test(test_a_flag_may_take_its_value_with_an_equals_sign),
 		cmocka_unit_test(test_a_truth_needs_no_value),

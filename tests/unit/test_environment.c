@@ -61,7 +61,8 @@ static void test_comments_and_empty_lines_set_nothing(void **state)
 static void test_export_is_left_out(void **state)
 {
 	(void)state;
-	parses("export A=1\nexport   B=2\nexported=3\nexport=4", "[A=1][B=2][exported=3][export=4]");
+	parses("export A=1\nexport   B=2\nexported=3\nexport=4",
+		"[A=1][B=2][exported=3][export=4]");
 }
 
 static void test_one_pair_of_outer_quotes_is_left_out(void **state)
@@ -74,7 +75,8 @@ static void test_one_pair_of_outer_quotes_is_left_out(void **state)
 static void test_a_value_may_hold_anything_else(void **state)
 {
 	(void)state;
-	parses("A=b=c==\nB=$HOME `x` \\n \xc3\xa9\xff\n", "[A=b=c==][B=$HOME `x` \\n \xc3\xa9\xff]");
+	parses("A=b=c==\nB=$HOME `x` \\n \xc3\xa9\xff\n",
+		"[A=b=c==][B=$HOME `x` \\n \xc3\xa9\xff]");
 }
 
 static void test_of_two_lines_for_a_name_the_later_one_counts(void **state)
@@ -99,7 +101,9 @@ static void test_what_is_no_assignment_is_told_by_its_line(void **state)
 	stops_at("export =1", 1);
 	stops_at("A=1\nB=x\0y", 2);
 	stops_at("A\0=1", 1);
-	stops_at("\xef\xbb\xbf" "A=1", 1);
+	stops_at("\xef\xbb\xbf"
+		 "A=1",
+		1);
 }
 
 static void test_there_is_a_most_of_variables_not_of_lines(void **state)
@@ -159,7 +163,8 @@ static void the_environment_wins_over_the_file(void)
 
 	environ = env;
 	CHECK(load(LIT("A=file\nB=file\nEMPTY=file\nNO_VALUE=file\nC=")) == 0);
-	CHECK(same(env_get("A"), "env") && same(env_get("B"), "file") && same(env_get("AB"), "env too"));
+	CHECK(same(env_get("A"), "env") && same(env_get("B"), "file") &&
+		same(env_get("AB"), "env too"));
 	CHECK(same(env_get("EMPTY"), "file") && same(env_get("NO_VALUE"), "file"));
 	CHECK(env_get("C") == NULL && env_get("D") == NULL && env_get("") == NULL);
 }
@@ -215,8 +220,9 @@ static char home[] = "HOME=/root";
 
 static void secrets_are_wiped_and_kept_from_children(void)
 {
-	static char *const more[] = { "MCP_AUTH_TOKEN=x", "SESSION_AUTH_TOKEN=x", "SANDSTORM_TOKEN=x",
-		"SANDSTORM_MCP_TOKEN_FILE=x", "MCP_AUTH_TOKEN_FILE=x", "SESSION_AUTH_TOKEN_FILE=x", "SANDSTORM_TOKEN_FILE=x" };
+	static char *const more[] = { "MCP_AUTH_TOKEN=x", "SESSION_AUTH_TOKEN=x",
+		"SANDSTORM_TOKEN=x", "SANDSTORM_MCP_TOKEN_FILE=x", "MCP_AUTH_TOKEN_FILE=x",
+		"SESSION_AUTH_TOKEN_FILE=x", "SANDSTORM_TOKEN_FILE=x" };
 	char copy[COUNT(more)][40], *env[COUNT(more) + 3] = { token, home };
 
 	for (size_t i = 0; i < COUNT(more); i++)
@@ -259,9 +265,12 @@ static void children_get_of_the_file_what_is_not_ours_and_not_secret(void)
 	char *env[] = { home, "SANDSTORM_TOOLS=host", NULL };
 
 	environ = env;
-	CHECK(load(LIT("EDITOR=ed\nHOME=/other\nSANDSTORM_DOMAIN=x\nSANDSTORM_TOKEN=y\nMY_SECRET=z\nEMPTY=\n")) == 0);
+	CHECK(load(LIT("EDITOR=ed\nHOME=/"
+		       "other\nSANDSTORM_DOMAIN=x\nSANDSTORM_TOKEN=y\nMY_SECRET=z\nEMPTY=\n")) ==
+		0);
 	env_scrub("MY_SECRET", ours);
-	CHECK(given("EDITOR=ed") && given("EMPTY=") && given("HOME=/root") && given("SANDSTORM_TOOLS=host"));
+	CHECK(given("EDITOR=ed") && given("EMPTY=") && given("HOME=/root") &&
+		given("SANDSTORM_TOOLS=host"));
 	CHECK(env_list()[4] == NULL);
 	CHECK(env_get("SANDSTORM_TOKEN") == NULL && env_get("MY_SECRET") == NULL);
 	CHECK(same(env_get("SANDSTORM_DOMAIN"), "x"));
@@ -285,11 +294,11 @@ static void a_very_large_environment_is_cut_but_every_secret_is_wiped(void)
 	CHECK(n == CHILD_ENV_MAX);
 }
 
-#define APART(name) \
-	static void test_##name(void **state) \
-	{ \
-		(void)state; \
-		apart(name); \
+#define APART(name)                                                                                \
+	static void test_##name(void **state)                                                      \
+	{                                                                                          \
+		(void)state;                                                                       \
+		apart(name);                                                                       \
 	}
 
 APART(the_environment_wins_over_the_file)

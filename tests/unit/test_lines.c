@@ -125,6 +125,20 @@ static void test_a_long_line_costs_no_more_memory_than_the_most_bytes(void **sta
 	}
 }
 
+static void test_blanks_before_anything_else_cost_no_memory(void **state)
+{
+	struct slice in = LIT(" \t \r"), part;
+	struct lines l;
+
+	(void)state;
+	lines_init(&l, MAX);
+	assert_int_equal(lines_take(&l, &in, &part), LINE_MORE);
+	assert_int_equal(part.n, 0);
+	in = LIT("  {}");
+	assert_int_equal(lines_take(&l, &in, &part), LINE_MORE);
+	assert_slice(part, "  {}");
+}
+
 static void test_the_length_of_an_endless_line_does_not_wrap_around(void **state)
 {
 	struct slice in, part;
@@ -152,6 +166,7 @@ int main(void)
 		cmocka_unit_test(test_a_line_of_the_most_bytes_is_taken_one_more_is_told),
 		cmocka_unit_test(test_nul_and_other_bytes_end_nothing),
 		cmocka_unit_test(test_a_long_line_costs_no_more_memory_than_the_most_bytes),
+		cmocka_unit_test(test_blanks_before_anything_else_cost_no_memory),
 		cmocka_unit_test(test_the_length_of_an_endless_line_does_not_wrap_around),
 	};
 

@@ -12,7 +12,8 @@ static void test_what_is_not_json_is_a_parse_error_without_id(void **state)
 	(void)state;
 	asked("{", ERR("null", -32700, "Parse error: not valid JSON"));
 	asked("", ERR("null", -32700, "Parse error: not valid JSON"));
-	asked("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"} x", ERR("null", -32700, "Parse error: not valid JSON"));
+	asked("{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"} x",
+		ERR("null", -32700, "Parse error: not valid JSON"));
 	asked("{\"id\":1,\"method\":\"\xff\"}", ERR("null", -32700, "Parse error: not valid JSON"));
 }
 
@@ -37,11 +38,13 @@ static void test_json_that_is_too_deep_or_has_too_many_values_is_refused(void **
 	(void)state;
 	memset(deep, '[', JSON_DEPTH_MAX + 1);
 	memset(deep + JSON_DEPTH_MAX + 1, ']', JSON_DEPTH_MAX + 1);
-	asked(deep, ERR("null", -32600, "JSON is too deep or too large: at most 64 levels and 65536 values"));
+	asked(deep, ERR("null", -32600,
+			    "JSON is too deep or too large: at most 64 levels and 65536 values"));
 	for (size_t i = 0; i < JSON_TOKENS_MAX; i++)
 		memcpy(wide + 2 * i, i == 0 ? "[1" : ",1", 2);
 	wide[2 * JSON_TOKENS_MAX] = ']';
-	asked(wide, ERR("null", -32600, "JSON is too deep or too large: at most 64 levels and 65536 values"));
+	asked(wide, ERR("null", -32600,
+			    "JSON is too deep or too large: at most 64 levels and 65536 values"));
 }
 
 static void test_a_text_that_was_too_long_is_told(void **state)
@@ -51,7 +54,8 @@ static void test_a_text_that_was_too_long_is_told(void **state)
 	(void)state;
 	rpc_too_long(j);
 	run_tasks();
-	assert_string_equal(heard, ERR("null", -32600, "The message is over the limit of 16777216 bytes") "\n");
+	assert_string_equal(
+		heard, ERR("null", -32600, "The message is over the limit of 16777216 bytes") "\n");
 }
 
 static void test_a_text_that_found_no_memory_is_told(void **state)
@@ -64,7 +68,8 @@ static void test_a_text_that_found_no_memory_is_told(void **state)
 	rpc_too_long(j);
 	mem_set_budget(MEM_BUDGET_MAX);
 	run_tasks();
-	assert_string_equal(heard, ERR("null", -32603, "The message does not fit into the server's memory") "\n");
+	assert_string_equal(heard,
+		ERR("null", -32603, "The message does not fit into the server's memory") "\n");
 }
 
 /* --- ids --- */
@@ -77,7 +82,8 @@ static void test_an_id_comes_back_as_it_was_written(void **state)
 	asked(MSG("\"id\":123456789012345678901234567890,\"method\":\"ping\""),
 		OK("123456789012345678901234567890", "{}"));
 	asked(MSG("\"id\":\"\",\"method\":\"ping\""), OK("\"\"", "{}"));
-	asked(MSG("\"id\":\"a\\u0062\\\"\\ud800\",\"method\":\"ping\""), OK("\"a\\u0062\\\"\\ud800\"", "{}"));
+	asked(MSG("\"id\":\"a\\u0062\\\"\\ud800\",\"method\":\"ping\""),
+		OK("\"a\\u0062\\\"\\ud800\"", "{}"));
 	asked("{\"method\":\"ping\",\"id\" : 5 ,\"jsonrpc\":\"2.0\"}", OK("5", "{}"));
 }
 
@@ -88,8 +94,10 @@ static void test_what_is_no_id_is_refused_without_one(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(ids); i++) {
-		snprintf(text, sizeof(text), "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"ping\"}", ids[i]);
-		asked(text, ERR("null", -32600, "id must be a string or an integer of at most 1024 bytes"));
+		snprintf(text, sizeof(text), "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"ping\"}",
+			ids[i]);
+		asked(text, ERR("null", -32600,
+				    "id must be a string or an integer of at most 1024 bytes"));
 	}
 }
 
@@ -112,8 +120,10 @@ static void test_a_message_must_say_that_it_is_json_rpc_2(void **state)
 {
 	(void)state;
 	asked("{\"id\":1,\"method\":\"ping\"}", ERR("1", -32600, "jsonrpc must be \\\"2.0\\\""));
-	asked("{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}", ERR("1", -32600, "jsonrpc must be \\\"2.0\\\""));
-	asked("{\"jsonrpc\":2.0,\"id\":1,\"method\":\"ping\"}", ERR("1", -32600, "jsonrpc must be \\\"2.0\\\""));
+	asked("{\"jsonrpc\":\"1.0\",\"id\":1,\"method\":\"ping\"}",
+		ERR("1", -32600, "jsonrpc must be \\\"2.0\\\""));
+	asked("{\"jsonrpc\":2.0,\"id\":1,\"method\":\"ping\"}",
+		ERR("1", -32600, "jsonrpc must be \\\"2.0\\\""));
 	asked("{\"jsonrpc\":\"2\\u002e0\",\"id\":1,\"method\":\"ping\"}", OK("1", "{}"));
 }
 
@@ -130,15 +140,18 @@ static void test_a_member_that_stands_twice_is_refused(void **state)
 	(void)state;
 	asked(MSG("\"id\":1,\"method\":\"ping\",\"method\":\"initialize\""),
 		ERR("1", -32600, "A member of the message stands twice"));
-	asked(MSG("\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":\"echo\",\"name\":\"fail\"}"),
+	asked(MSG("\"id\":1,\"method\":\"tools/"
+		  "call\",\"params\":{\"name\":\"echo\",\"name\":\"fail\"}"),
 		ERR("1", -32602, "name or arguments stands twice"));
 }
 
 static void test_params_must_be_an_object_or_absent(void **state)
 {
 	(void)state;
-	asked(MSG("\"id\":1,\"method\":\"ping\",\"params\":[]"), ERR("1", -32602, "params must be an object"));
-	asked(MSG("\"id\":1,\"method\":\"ping\",\"params\":\"x\""), ERR("1", -32602, "params must be an object"));
+	asked(MSG("\"id\":1,\"method\":\"ping\",\"params\":[]"),
+		ERR("1", -32602, "params must be an object"));
+	asked(MSG("\"id\":1,\"method\":\"ping\",\"params\":\"x\""),
+		ERR("1", -32602, "params must be an object"));
 	asked(MSG("\"id\":1,\"method\":\"ping\",\"params\":null"), OK("1", "{}"));
 	asked(MSG("\"id\":1,\"method\":\"ping\",\"params\":{\"more\":[{}]}"), OK("1", "{}"));
 }
@@ -146,10 +159,12 @@ static void test_params_must_be_an_object_or_absent(void **state)
 static void test_unknown_methods_are_told_by_name(void **state)
 {
 	(void)state;
-	asked(MSG("\"id\":1,\"method\":\"prompts/list\""), ERR("1", -32601, "Method not found: prompts/list"));
+	asked(MSG("\"id\":1,\"method\":\"prompts/list\""),
+		ERR("1", -32601, "Method not found: prompts/list"));
 	asked(MSG("\"id\":1,\"method\":\"\""), ERR("1", -32601, "Method not found: "));
 	asked(MSG("\"id\":1,\"method\":\"Ping\""), ERR("1", -32601, "Method not found: Ping"));
-	asked(MSG("\"id\":1,\"method\":\"ping\\u0000\""), ERR("1", -32601, "Method not found: ping"));
+	asked(MSG("\"id\":1,\"method\":\"ping\\u0000\""),
+		ERR("1", -32601, "Method not found: ping"));
 }
 
 static void test_a_long_name_is_quoted_in_part(void **state)
@@ -188,12 +203,15 @@ static void test_answers_are_never_answered(void **state)
 
 /* --- methods --- */
 
-#define SERVER_INFO \
-	"\"serverInfo\":{\"name\":\"sandstorm\",\"title\":\"Sandstorm MCP\",\"version\":\"" SERVER_VERSION "\"}"
-#define AGREED(version) \
-	OK("1", "{\"protocolVersion\":\"" version "\"," SERVER_INFO ",\"capabilities\":{\"tools\":{}}," \
+#define SERVER_INFO                                                                                \
+	"\"serverInfo\":{\"name\":\"sandstorm\",\"title\":\"Sandstorm "                            \
+	"MCP\",\"version\":\"" SERVER_VERSION "\"}"
+#define AGREED(version)                                                                            \
+	OK("1", "{\"protocolVersion\":\"" version "\"," SERVER_INFO                                \
+		",\"capabilities\":{\"tools\":{}},"                                                \
 		"\"instructions\":\"Do as you like.\"}")
-#define INITIALIZE(version) MSG("\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":" version "}")
+#define INITIALIZE(version)                                                                        \
+	MSG("\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":" version "}")
 
 static void test_initialize_agrees_on_the_legacy_revision_asked_for(void **state)
 {
@@ -217,18 +235,22 @@ static void test_initialize_must_name_a_revision(void **state)
 {
 	(void)state;
 	asked(INITIALIZE("7"), ERR("1", -32602, "initialize needs protocolVersion, a string"));
-	asked(MSG("\"id\":1,\"method\":\"initialize\""), ERR("1", -32602, "initialize needs protocolVersion, a string"));
+	asked(MSG("\"id\":1,\"method\":\"initialize\""),
+		ERR("1", -32602, "initialize needs protocolVersion, a string"));
 }
 
 static void test_the_list_has_one_page(void **state)
 {
 	(void)state;
-	assert_non_null(strstr(ask(MSG("\"id\":1,\"method\":\"tools/list\"")), "{\"tools\":[{\"name\":\"echo\""));
+	assert_non_null(strstr(
+		ask(MSG("\"id\":1,\"method\":\"tools/list\"")), "{\"tools\":[{\"name\":\"echo\""));
 	assert_null(strstr(heard, "nextCursor"));
 	assert_null(strstr(heard, "ttlMs"));
 	asked(MSG("\"id\":1,\"method\":\"tools/list\",\"params\":{\"cursor\":\"\"}"),
 		ERR("1", -32602, "Unknown cursor: the list has one page"));
-	assert_non_null(strstr(ask(MSG("\"id\":1,\"method\":\"tools/list\",\"params\":{\"cursor\":null}")), "echo"));
+	assert_non_null(
+		strstr(ask(MSG("\"id\":1,\"method\":\"tools/list\",\"params\":{\"cursor\":null}")),
+			"echo"));
 }
 
 static void test_a_call_must_name_a_known_tool(void **state)
@@ -238,7 +260,8 @@ static void test_a_call_must_name_a_known_tool(void **state)
 	asked(CALL("1", "Echo", "{}"), ERR("1", -32602, "Unknown tool: Echo"));
 	asked(MSG("\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":3}"),
 		ERR("1", -32602, "tools/call needs name, a string"));
-	asked(MSG("\"id\":1,\"method\":\"tools/call\""), ERR("1", -32602, "tools/call needs name, a string"));
+	asked(MSG("\"id\":1,\"method\":\"tools/call\""),
+		ERR("1", -32602, "tools/call needs name, a string"));
 }
 
 static void test_arguments_must_be_an_object_or_absent(void **state)
@@ -266,9 +289,11 @@ static void test_structured_results_repeat_the_text_to_the_last_character(void *
 	asked(CALL("1", "parts", "{}"),
 		OK("1", "{\"content\":[{\"type\":\"text\",\"text\":\"caf\xc3\xa9 \xef\xbf\xbd\"},"
 			"{\"type\":\"text\",\"text\":\"a note of 2 parts\"}],"
-			"\"structuredContent\":{\"result\":\"caf\xc3\xa9 \xef\xbf\xbd\"},\"isError\":false}"));
+			"\"structuredContent\":{\"result\":\"caf\xc3\xa9 "
+			"\xef\xbf\xbd\"},\"isError\":false}"));
 	asked(CALL("1", "echo", "{\"text\":\"\"}"),
-		OK("1", "{\"content\":[{\"type\":\"text\",\"text\":\"\"}],\"structuredContent\":{\"result\":\"\"},"
+		OK("1", "{\"content\":[{\"type\":\"text\",\"text\":\"\"}],\"structuredContent\":{"
+			"\"result\":\"\"},"
 			"\"isError\":false}"));
 	asked(CALL("1", "fail", "{}"), OK("1", FAIL_RESULT("fail: it \\\"failed\\\"\\n")));
 }

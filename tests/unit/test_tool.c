@@ -155,42 +155,62 @@ static int choose_peer(void **state)
 	return peer_new(state) || tools_choose(peer_sets, "show,echo,wait", false, &bad);
 }
 
-#define HINTS(title, reads, destroys, idempotent, open) \
-	"\"annotations\":{\"title\":\"" title "\",\"readOnlyHint\":" reads ",\"destructiveHint\":" destroys \
-	",\"idempotentHint\":" idempotent ",\"openWorldHint\":" open "}"
+#define HINTS(title, reads, destroys, idempotent, open)                                            \
+	"\"annotations\":{\"title\":\"" title "\",\"readOnlyHint\":" reads                         \
+	",\"destructiveHint\":" destroys ",\"idempotentHint\":" idempotent                         \
+	",\"openWorldHint\":" open "}"
 #define NULLABLE(type) "\"anyOf\":[{\"type\":\"" type "\"},{\"type\":\"null\"}],\"default\":null"
 
-#define ECHO_ROW \
-	"{\"name\":\"echo\",\"title\":\"Echo\",\"description\":\"Say it again\",\"inputSchema\":{\"type\":\"object\"," \
-	"\"properties\":{\"text\":{\"type\":\"string\",\"description\":\"What to say\"}},\"required\":[\"text\"]," \
+#define ECHO_ROW                                                                                   \
+	"{\"name\":\"echo\",\"title\":\"Echo\",\"description\":\"Say it "                          \
+	"again\",\"inputSchema\":{\"type\":\"object\","                                            \
+	"\"properties\":{\"text\":{\"type\":\"string\",\"description\":\"What to "                 \
+	"say\"}},\"required\":[\"text\"],"                                                         \
 	"\"additionalProperties\":false}"
-#define SHOW_ROW \
-	"{\"name\":\"show\",\"title\":\"Show\",\"description\":\"Show arguments\",\"inputSchema\":{\"type\":\"object\"," \
-	"\"properties\":{\"s\":{" NULLABLE("string") ",\"description\":\"A string\"},\"n\":{" NULLABLE("integer") \
-	",\"description\":\"An integer\"},\"b\":{\"type\":\"boolean\",\"default\":false,\"description\":\"A truth\"}," \
-	"\"t\":{\"type\":\"number\",\"default\":30,\"description\":\"A time\"}},\"additionalProperties\":false}"
-#define WAIT_ROW \
-	"{\"name\":\"wait\",\"title\":\"Wait\",\"description\":\"Wait\",\"inputSchema\":{\"type\":\"object\"," \
+#define SHOW_ROW                                                                                   \
+	"{\"name\":\"show\",\"title\":\"Show\",\"description\":\"Show "                            \
+	"arguments\",\"inputSchema\":{\"type\":\"object\","                                        \
+	"\"properties\":{\"s\":{" NULLABLE("string") ",\"description\":\"A "                       \
+						     "string\"},\"n\":{" NULLABLE(                 \
+							     "integer") ",\"description\":\"An "   \
+									"integer\"},\"b\":{"       \
+									"\"type\":\"boolean\","    \
+									"\"default\":false,"       \
+									"\"description\":\"A "     \
+									"truth\"},"                \
+									"\"t\":{\"type\":"         \
+									"\"number\",\"default\":"  \
+									"30,\"description\":\"A "  \
+									"time\"}},"                \
+									"\"additionalProperties\"" \
+									":false}"
+#define WAIT_ROW                                                                                   \
+	"{\"name\":\"wait\",\"title\":\"Wait\",\"description\":\"Wait\",\"inputSchema\":{"         \
+	"\"type\":\"object\","                                                                     \
 	"\"properties\":{},\"additionalProperties\":false}"
-#define OUTPUT_SCHEMA \
-	"\"outputSchema\":{\"type\":\"object\",\"properties\":{\"result\":{\"type\":\"string\"}},\"required\":[\"result\"]}"
+#define OUTPUT_SCHEMA                                                                              \
+	"\"outputSchema\":{\"type\":\"object\",\"properties\":{\"result\":{\"type\":\"string\"}}," \
+	"\"required\":[\"result\"]}"
 
 static void test_a_row_gives_its_schema(void **state)
 {
 	(void)state;
-	assert_string_equal(listing(), "[" ECHO_ROW "," HINTS("Echo", "true", "false", "true", "false") "}," SHOW_ROW "," HINTS(
-					       "Show", "true", "false", "false", "false") "}," WAIT_ROW "," HINTS("Wait",
-					       "false", "false", "false", "false") "}]");
+	assert_string_equal(listing(),
+		"[" ECHO_ROW
+		"," HINTS("Echo", "true", "false", "true", "false") "}," SHOW_ROW "," HINTS(
+			"Show", "true", "false", "false", "false") "}," WAIT_ROW "," HINTS("Wait",
+			"false", "false", "false", "false") "}]");
 }
 
 static void test_structured_results_are_told_in_each_row(void **state)
 {
 	(void)state;
 	tools_setup("/", true);
-	assert_string_equal(listing(), "[" ECHO_ROW "," OUTPUT_SCHEMA "," HINTS("Echo", "true", "false", "true",
-					       "false") "}," SHOW_ROW "," OUTPUT_SCHEMA "," HINTS("Show", "true", "false", "false",
-					       "false") "}," WAIT_ROW "," OUTPUT_SCHEMA "," HINTS("Wait", "false", "false",
-					       "false", "false") "}]");
+	assert_string_equal(listing(),
+		"[" ECHO_ROW "," OUTPUT_SCHEMA "," HINTS("Echo", "true", "false", "true",
+			"false") "}," SHOW_ROW "," OUTPUT_SCHEMA "," HINTS("Show", "true", "false",
+			"false", "false") "}," WAIT_ROW "," OUTPUT_SCHEMA "," HINTS("Wait", "false",
+			"false", "false", "false") "}]");
 }
 
 static void test_all_four_hints_are_told_of_each_tool(void **state)
@@ -209,8 +229,9 @@ static void test_a_default_may_be_the_root_whatever_its_name(void **state)
 	(void)state;
 	chosen_by("file_read", false);
 	tools_setup("/home/a \"dev\"", false);
-	assert_non_null(strstr(listing(), "\"path\":{\"type\":\"string\",\"default\":\"/home/a \\\"dev\\\"\",\"description\":"
-					 "\"Where\"}"));
+	assert_non_null(strstr(listing(),
+		"\"path\":{\"type\":\"string\",\"default\":\"/home/a \\\"dev\\\"\",\"description\":"
+		"\"Where\"}"));
 }
 
 static void test_no_tools_are_an_empty_list(void **state)

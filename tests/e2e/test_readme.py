@@ -1,0 +1,69 @@
+"""What the README tells people to paste works on the real binary."""
+import json
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+INSTALLED = "/usr/local/bin/sandstorm-mcp"
+ROOT = "/home/me/project"
+
+
+def block(name):
+    """The code block behind the marker <!-- test:name -->."""
+    found = re.search(rf"<!-- test:{name} -->\n```\w+\n(.*?)```", README, re.S)
+    assert found, f"the README has no block marked {name}"
+    return found.group(1)
+
+
+def first_answers(command, env, cwd):
+    """initialize and tools/list over stdio, as a client that was registered so would send them."""
+    lines = [{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-11-25", "capabilities": {}}},
+             {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}]
+    done = subprocess.run(command, input="".join(json.dumps(line) + "\n" for line in lines), env=env, cwd=cwd,
+                          capture_output=True, text=True, timeout=20)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def serves_the_host_tools(answers):
+    names = [tool["name"] for tool in answers[1]["result"]["tools"]]
+    return answers[0]["id"] == 1 and "file_read" in names and "terminal_exec" in names
+
+
+def test_the_desktop_block_starts_a_server_with_the_host_tools(binary, tmp_path):
+    entry = json.loads(block("claude-desktop"))["mcpServers"]["sandstorm"]
+    assert (entry["command"], entry["env"]) == (INSTALLED, {"SANDSTORM_WORKSPACE_ROOT": ROOT})
+    answers = first_answers([str(binary), *entry["args"]], {"SANDSTORM_WORKSPACE_ROOT": str(tmp_path)}, tmp_path)
+    assert serves_the_host_tools(answers)
+
+
+def test_the_claude_code_line_starts_a_server_with_the_host_tools(binary, tmp_path):
+    words = shlex.split(block("claude-code"))
+    assert words[:4] == ["claude", "mcp", "add", "sandstorm"]
+    assert words[words.index("--env") + 1] == f"SANDSTORM_WORKSPACE_ROOT={ROOT}"
+    command = words[words.index("--") + 1:]
+    assert command[0] == INSTALLED
+    answers = first_answers([str(binary), *command[1:]], {"SANDSTORM_WORKSPACE_ROOT": str(tmp_path)}, tmp_path)
+    assert serves_the_host_tools(answers)
+
+
+def test_the_lines_to_try_by_hand_work(binary, tmp_path):
+    for line in block("shell").splitlines():
+        words = shlex.split(line)
+        assert words[0] == "sandstorm-mcp"
+        done = subprocess.run([str(binary), *words[1:]], env={"SANDSTORM_WORKSPACE_ROOT": str(tmp_path), "PATH": "/usr/bin:/bin"},
+                              capture_output=True, text=True, timeout=20)
+        assert done.returncode == 0 and done.stdout, line
+    assert (tmp_path / "hello.txt").read_text() == "hello\n"
+
+
+@pytest.mark.parametrize("client", ["Cursor", "VS Code", "Claude Desktop"])
+def test_the_settings_of_clients_over_http_are_json_that_names_url_and_token(client):
+    row = next(line for line in README.splitlines() if line.startswith(f"| {client} |"))
+    text = next(part for part in re.findall(r"`([^`]*)`", row) if part.startswith("{"))
+    flat = json.dumps(json.loads(text))
+    assert "http://127.0.0.1:8080/mcp" in flat and "Bearer TOKEN" in flat
