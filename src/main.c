@@ -27,6 +27,8 @@ static int print(const struct buf *b)
 	struct slice s = buf_all(b);
 	ssize_t n;
 
+	if (b->failed)
+		return complain(1, "the text does not fit into %zu bytes", b->max);
 	while (s.n && (n = write(STDOUT_FILENO, s.p, s.n)) > 0)
 		s = slice_from(s, (size_t)n);
 	return s.n ? 1 : 0;

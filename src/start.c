@@ -78,18 +78,31 @@ static void stop_at_once(struct timer *t)
 	loop_stop(0);
 }
 
-/* TERM and INT end in order, a second one at once (decision 29). */
-static void signalled(int sig)
+static void stop_in_order(void)
 {
 	static struct timer last = { .fire = stop_at_once };
 
+	if (last.set)
+		return;
+	timer_set(&last, stop_grace_ms + STOP_MARGIN_MS);
+	transport->stop(stop_grace_ms);
+}
+
+/*
+ * TERM and INT end in order, a second one at once (decision 29). A HUP that ends never counts as
+ * one of the two: it comes along with TERM when a session or a service ends.
+ */
+static void signalled(int sig)
+{
+	static bool asked;
+
 	if (sig == SIGHUP && transport->hang_up) {
 		transport->hang_up();
-	} else if (last.set) {
-		stop_at_once(&last);
+	} else if (sig != SIGHUP && asked) {
+		stop_at_once(NULL);
 	} else {
-		timer_set(&last, stop_grace_ms + STOP_MARGIN_MS);
-		transport->stop(stop_grace_ms);
+		asked = asked || sig != SIGHUP;
+		stop_in_order();
 	}
 }
 

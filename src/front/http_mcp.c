@@ -31,13 +31,12 @@ static int answer_status(const struct job *j)
 {
 	switch (j->error) {
 	case 0:
+	case RPC_INTERNAL: /* with another status some clients show the transport's error instead */
 		return 200;
 	case RPC_NO_METHOD:
 		return j->era->modern ? 404 : 200;
 	case RPC_PARAMS:
 		return j->malformed ? 400 : 200;
-	case RPC_INTERNAL:
-		return 503;
 	default:
 		return 400;
 	}

@@ -72,7 +72,8 @@ static size_t serve_text(struct http_conn *c, char *text, size_t n)
 		head = http_head_end((struct slice){ text + at, n - at }, &x->scanned);
 		if (!head && n - at <= HTTP_HEAD_MAX)
 			break;
-		x->scanned = 0;
+		if (x->scanned) /* written only where needed: an untouched page takes no memory */
+			x->scanned = 0;
 		if (!head || head > HTTP_HEAD_MAX) {
 			conn_refuse(c, 431);
 			break;

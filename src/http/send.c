@@ -217,12 +217,23 @@ void http_answer(
 void http_send(struct http_conn *c, const struct slice *parts, int n)
 {
 	struct extra *x = conn_extra(c);
+	struct slice rest[HTTP_PARTS_MAX];
+	int r = 0;
 
-	memcpy(x->parts, parts, (size_t)n * sizeof(*parts));
-	x->parts_n = n;
+	memcpy(rest, parts, (size_t)n * sizeof(*parts));
 	c->owed = true;
 	c->state = CONN_SEND;
-	conn_write(c);
+	if (!out_pending(x))
+		r = parts_send(c->w.fd, rest, &n);
+	if (r < 0) {
+		conn_close(c);
+	} else if (!n) { /* as nearly always: the extra part of the connection is not touched */
+		conn_sent(c);
+	} else {
+		memcpy(x->parts, rest, (size_t)n * sizeof(*rest));
+		x->parts_n = n;
+		conn_write(c);
+	}
 }
 
 /* --- streams --- */

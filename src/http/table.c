@@ -158,8 +158,10 @@ static void extra_release(struct extra *x)
 	if (x->out.max)
 		buf_release(&x->out);
 	upload_give(x);
-	x->parts_n = 0;
-	x->scanned = 0;
+	if (x->parts_n)
+		x->parts_n = 0;
+	if (x->scanned)
+		x->scanned = 0;
 }
 
 void conn_close(struct http_conn *c)

@@ -53,6 +53,7 @@ def test_two_thousand_idle_connections_take_less_than_two_megabytes(web, record_
     record_property("rss_kib_with_2000_idle", held)
     print(f"resident: {before} KiB, with 2,000 idle connections {held} KiB")
     assert held < 2048
+    assert (held - before) * 1024 / 2000 <= 256, "performance.md section 3.1: bytes a connection"
     cpu = w.cpu_seconds()
     for n in range(200):
         assert w.result("ping") == {}

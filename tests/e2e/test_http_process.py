@@ -193,7 +193,8 @@ def test_a_call_that_runs_is_ended_with_an_error_and_its_processes_are_gone(web)
     w.signal(signal.SIGTERM)
     for c, id in zip(calls, (1, "x", "m")):
         answer = c.answer()
-        assert answer.message()["error"]["code"] == INTERNAL and answer.message()["id"] == id, answer
+        assert answer.status == 200 and answer.message()["id"] == id, answer
+        assert answer.message()["error"]["code"] == INTERNAL
         assert answer.closes and c.closed()
     assert w.wait_exit() == 0 and time.monotonic() - started < 1.5
     w.wait_no_descendants()
@@ -387,7 +388,8 @@ def test_a_batch_whose_client_leaves_is_run_or_ended_by_its_era(remote, workspac
 
 
 def test_when_all_jobs_are_busy_it_says_so_and_ping_is_served(remote):
-    """Decision 28: 64 jobs, eight kept for calls that start no child."""
+    """Decision 28: 64 jobs, eight kept for calls that start no child. With 200, since the TypeScript client shows the text
+    of an error only then (mcp.md section 7)."""
     calls = [remote.start(run("sleep 1; echo ok", n)) for n in range(70)]
     remote.wait_descendants(56)
     assert remote.result("ping") == {} and remote.modern.result("tools/list")["tools"]
@@ -402,7 +404,7 @@ def test_when_all_jobs_are_busy_it_says_so_and_ping_is_served(remote):
         else:
             busy += 1
             assert value["error"]["code"] == INTERNAL and "busy" in value["error"]["message"].lower()
-            assert answer.status in (200, 503)
+            assert answer.status == 200
     assert good >= 50 and good + busy == 70
     assert "again" in remote.text("terminal_exec", command="echo again")
 

@@ -209,6 +209,19 @@ def test_a_stop_grace_lets_calls_finish(server):
     assert "finished" in first_text(answers[id]["result"])
 
 
+@pytest.mark.parametrize("order", [(signal.SIGHUP, signal.SIGTERM), (signal.SIGTERM, signal.SIGHUP)])
+def test_a_hang_up_along_with_term_leaves_calls_their_grace(server, order):
+    """Decision 29: a session manager sends both; only a second TERM or INT ends at once."""
+    s = server(env={"SANDSTORM_STOP_GRACE": "5"})
+    id = s.start_call("terminal_exec", command="sleep 0.5; echo finished")
+    s.wait_descendants(1)
+    for number in order:
+        s.signal(number)
+    assert s.wait_exit() == 0
+    answers = {m.value["id"]: m.value for m in s.history}
+    assert "finished" in first_text(answers[id]["result"])
+
+
 def test_a_client_that_goes_away_ends_the_server_and_its_commands(host):
     """Issue: EPIPE ends it and its children; decision 48: an error on stdout cancels all."""
     host.start_call("terminal_exec", command="sleep 100")
