@@ -49,7 +49,7 @@ enum {
 	DESCRIPTORS_KEPT = 192, /* beside connections: files, pipes, what the loop itself needs */
 	ACCEPTS_MAX = 64,       /* connections accepted before the loop serves others */
 	HEAD_MS = 10 * 1000,    /* from the first byte to the empty line */
-	BODY_MS = 60 * 1000,    /* from the empty line to the last byte */
+	BODY_MS = 60 * 1000,    /* without a byte of the body */
 	IDLE_MS = 75 * 1000,    /* between two requests */
 	SEND_MS = 30 * 1000,    /* without progress while we send */
 	QUIET_MS = 15 * 1000,   /* a waiting client hears something at least so often */

@@ -149,6 +149,8 @@ static void body_feed(struct http_conn *c, struct slice fresh)
 	struct extra *x = conn_extra(c);
 	int r;
 
+	conn_queue(
+		c, QUEUE_BODY); /* only silence is bounded: a large body over a slow line is fine */
 	if (x->upload) {
 		r = upload_feed(x, &fresh);
 		if (r > 1)

@@ -123,3 +123,14 @@ def test_a_taken_port_ends_it_with_the_remedy(run):
     second.end()
     assert "SANDSTORM_MCP_PORT" in second.log
     assert os.path.exists(f"/proc/{first.process.pid}")
+
+
+def test_what_is_written_has_the_modes_of_the_caller(run, tmp_path):
+    """The token is private; a file written through the server is as any file of the user's."""
+    r = run().wait_ready()
+    body = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"file_write","arguments":{"path":"f","content":"x"}}}'
+    call = re.sub("-d '.*'", lambda _: f"-d '{body}'", r.line("curl "))
+    subprocess.run(["sh", "-c", call], capture_output=True, text=True, timeout=10, check=True)
+    umask = os.umask(0)
+    os.umask(umask)
+    assert (tmp_path / ".run" / "workspace" / "f").stat().st_mode & 0o777 == 0o666 & ~umask
