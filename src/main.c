@@ -4,7 +4,6 @@
  * The way of a message: front/stdio or http/ and front/http_mcp -> mcp/rpc -> mcp/methods ->
  * mcp/bind -> a tool in host/ -> mcp/answer -> back to the transport.
  */
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "bounds.h"
@@ -13,6 +12,7 @@
 #include "front/health.h"
 #include "front/token.h"
 #include "licenses.h"
+#include "loop/proc.h"
 #include "machine.h"
 #include "mcp/tool.h"
 #include "serving.h"
@@ -214,26 +214,11 @@ static const struct command *command_find(const char *word)
 	return NULL;
 }
 
-/*
- * Whoever started us may have closed some of 0 to 2. A file of ours must not become one of them and
- * get what is meant for a stream; this can be neither read nor written.
- */
-static void plug_streams(void)
-{
-	int fd;
-
-	do
-		fd = open("/", O_PATH | O_CLOEXEC);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd >= 0)
-		close(fd);
-}
-
 int main(int argc, char **argv)
 {
 	const struct command *c;
 
-	plug_streams();
+	proc_plug_streams();
 	for (int i = 1; i < argc; i++)
 		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
 			return cmd_help(argc, argv);

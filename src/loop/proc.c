@@ -1,6 +1,7 @@
 #include "loop/proc.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -84,4 +85,15 @@ int proc_init(void)
 		return -errno;
 	child_signal.ready = children_changed;
 	return watch_add(&child_signal, fd, LOOP_READ);
+}
+
+void proc_plug_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/", O_PATH | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
 }

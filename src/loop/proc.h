@@ -33,4 +33,10 @@ void proc_forget(struct proc *p);
  */
 int proc_signal_tagged(const char *tag, int sig, pid_t group);
 
+/*
+ * Fills those of 0 to 2 that are closed with what can be neither read nor written: no file of ours
+ * may become one of them and get what is meant for a stream.
+ */
+void proc_plug_streams(void);
+
 #endif

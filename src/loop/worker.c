@@ -51,18 +51,6 @@ static void close_others(const struct worker *w)
 	close_span(from, INT_MAX);
 }
 
-/* Takes 0 to 2 for what cannot be written: no stray message may land in a file of the work. */
-static void plug_streams(void)
-{
-	int fd;
-
-	do
-		fd = open("/", O_PATH | O_CLOEXEC);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd >= 0)
-		close(fd);
-}
-
 /* In the copy. The server may have died before the kernel knew that we want to follow it. */
 _Noreturn static void worker_main(struct worker *w, pid_t server)
 {
@@ -73,7 +61,7 @@ _Noreturn static void worker_main(struct worker *w, pid_t server)
 	if (getppid() != server)
 		_exit(1);
 	close_others(w);
-	plug_streams();
+	proc_plug_streams();
 	w->work(w, &o);
 	do
 		n = write(w->pipe, &o, sizeof(o));
