@@ -71,11 +71,13 @@ enum {
 	/* Children */
 	EXEC_DEFAULT_MS = 30 * 1000,
 	EXEC_MAX_MS = 300 * 1000,
-	KILL_GRACE_MS = 1000, /* TERM, then KILL */
-	DRAIN_IDLE_MS = 100,  /* the shell is gone, the pipe silent for so long: answer */
-	DRAIN_CAP_MS = 2000,  /* the shell is gone, the pipe never silent: answer */
-	DRAINS_MAX = 32,      /* pipes of ended calls that are still read and dropped */
-	CHILD_ENV_MAX = 1024, /* variables handed on */
+	KILL_GRACE_MS = 1000,   /* TERM, then KILL */
+	DRAIN_IDLE_MS = 100,    /* the shell is gone, the pipe silent for so long: answer */
+	DRAIN_CAP_MS = 2000,    /* the shell is gone, the pipe never silent: answer */
+	DRAINS_MAX = 32,        /* pipes of ended calls that are still read and dropped */
+	CHILD_ENV_MAX = 1024,   /* variables handed on */
+	CHILD_ENV_MORE = 128,   /* variables one command gets besides */
+	COMMAND_ARGS_MAX = 256, /* words of one command */
 
 	/* Progress */
 	PROGRESS_FIRST_MS = 1000,

@@ -2,16 +2,14 @@
  * The tools that run shell commands.
  */
 #include <errno.h>
-#include <unistd.h>
 
 #include "bounds.h"
+#include "host/command.h"
 #include "host/host.h"
 #include "host/path.h"
-#include "loop/child.h"
 
 enum {
-	TIMED_OUT_CODE = 124,       /* of timeout(1) and of the reference */
-	PROGRESS_SILENT_MS = 10000, /* a command that prints nothing still shows that it runs */
+	TIMED_OUT_CODE = 124, /* of timeout(1) and of the reference */
 };
 
 static const char held_note[] =
@@ -25,19 +23,10 @@ struct limit {
 	bool lowered; /* from a longer one that was asked for */
 };
 
-/* One command of terminal_exec; lives in the job's memory. */
+/* One terminal_exec; lives in the job's memory. */
 struct exec {
-	struct job *job;
-	struct child child;
-	struct capture out, err;
-	char shell[16];
-	const char *argv[5];
-	int cwd; /* -1: nothing open */
+	struct command command;
 	struct limit limit;
-	struct timer tick;
-	uint64_t told_out, told_err; /* bytes of output at the last progress message */
-	struct capture *shown;       /* the stream whose last line was told */
-	int64_t began;
 };
 
 /* ---- time ---- */
@@ -94,46 +83,23 @@ static void put_seconds(struct job *j, const struct limit *l)
 
 /* ---- the answer ---- */
 
-static char last_byte(const struct slice parts[3])
-{
-	for (int i = 2; i >= 0; i--)
-		if (parts[i].n > 0)
-			return parts[i].p[parts[i].n - 1];
-	return '\n';
-}
-
-/* Gives the last byte, '\n' when there is no output. */
-static char put_output(struct job *j, const struct capture *c)
-{
-	struct slice parts[3];
-	uint64_t omitted = capture_parts(c, parts);
-
-	jw_text(&j->w, parts[0]);
-	if (omitted > 0)
-		jw_text_printf(&j->w, "\n[... %llu bytes omitted of %llu ...]\n",
-			(unsigned long long)omitted, (unsigned long long)c->total);
-	jw_text(&j->w, parts[1]);
-	jw_text(&j->w, parts[2]);
-	return last_byte(parts);
-}
-
 static void put_stdout(struct job *j, const struct exec *e)
 {
-	if (e->out.total == 0)
+	if (e->command.out.total == 0)
 		return;
 	jw_text(&j->w, LIT("stdout:\n"));
-	put_output(j, &e->out);
+	command_put_output(j, &e->command.out);
 	jw_text(&j->w, LIT("\n\n"));
 }
 
 static void put_stderr(struct job *j, const struct exec *e)
 {
-	if (e->err.total == 0 && !e->child.timed_out)
+	if (e->command.err.total == 0 && !e->command.child.timed_out)
 		return;
 	jw_text(&j->w, LIT("stderr:\n"));
-	if (put_output(j, &e->err) != '\n' && e->child.timed_out)
+	if (command_put_output(j, &e->command.err) != '\n' && e->command.child.timed_out)
 		jw_text(&j->w, LIT("\n"));
-	if (e->child.timed_out) {
+	if (e->command.child.timed_out) {
 		jw_text(&j->w, LIT("timeout after "));
 		put_seconds(j, &e->limit);
 		jw_text(&j->w, LIT("s"));
@@ -144,7 +110,7 @@ static void put_stderr(struct job *j, const struct exec *e)
 static enum step exec_answer(struct job *j)
 {
 	const struct exec *e = j->state;
-	int code = e->child.timed_out ? TIMED_OUT_CODE : child_exit_code(&e->child);
+	int code = e->command.child.timed_out ? TIMED_OUT_CODE : child_exit_code(&e->command.child);
 
 	tool_begin(j);
 	put_stdout(j, e);
@@ -153,130 +119,9 @@ static enum step exec_answer(struct job *j)
 	tool_end(j, code != 0);
 	if (e->limit.lowered)
 		tool_note(j, "timeout was limited to %d s", EXEC_MAX_MS / 1000);
-	if (e->child.held)
+	if (e->command.child.held)
 		tool_note(j, "%s", held_note);
 	return STEP_DONE;
-}
-
-/* ---- while it runs ---- */
-
-static void exec_ended(struct child *c)
-{
-	job_wake(container_of(c, struct exec, child)->job);
-}
-
-static void exec_cancel(struct job *j)
-{
-	struct exec *e = j->state;
-
-	child_end(&e->child);
-}
-
-/* Is there output that nobody has heard of? Its stream is then the one to show. */
-static bool has_news(struct exec *e)
-{
-	if (e->out.total > e->told_out)
-		e->shown = &e->out;
-	else if (e->err.total > e->told_err)
-		e->shown = &e->err;
-	else
-		return false;
-	return true;
-}
-
-/* News are told at once, silence from time to time. */
-static void exec_tick(struct timer *t)
-{
-	struct exec *e = container_of(t, struct exec, tick);
-	struct job *j = e->job;
-	int64_t now = loop_now();
-
-	timer_set(t, PROGRESS_EVERY_MS);
-	if (!has_news(e) && j->progress_last && now - j->progress_last < PROGRESS_SILENT_MS)
-		return;
-	tool_progress(j, now - e->began, e->limit.ms, capture_last_line(e->shown));
-	if (j->progress_last == now) {
-		e->told_out = e->out.total;
-		e->told_err = e->err.total;
-	}
-}
-
-static void exec_cleanup(struct job *j)
-{
-	struct exec *e = j->state;
-
-	timer_clear(&e->tick);
-	capture_close(&e->out);
-	capture_close(&e->err);
-	if (e->cwd >= 0)
-		close(e->cwd);
-}
-
-/* ---- starting ---- */
-
-static bool find_shell(struct exec *e)
-{
-	return child_find("/bin/bash", e->shell, sizeof(e->shell)) == 0 ||
-	       child_find("/bin/sh", e->shell, sizeof(e->shell)) == 0;
-}
-
-/* "--": a command may begin with a dash. False when there is no memory for it. */
-static bool set_command(struct exec *e, struct slice command)
-{
-	char *text = buf_alloc(&e->job->mem, command.n + 1);
-
-	if (!text)
-		return false;
-	memcpy(text, command.p, command.n);
-	e->argv[0] = e->shell;
-	e->argv[1] = "-c";
-	e->argv[2] = "--";
-	e->argv[3] = text;
-	return true;
-}
-
-static struct exec *exec_new(struct job *j, const struct limit *limit)
-{
-	struct exec *e = job_state(j, sizeof(*e));
-
-	if (!e)
-		return NULL;
-	e->job = j;
-	e->cwd = -1;
-	e->limit = *limit;
-	e->tick.fire = exec_tick;
-	e->shown = &e->out;
-	e->began = loop_now();
-	e->child = (struct child){
-		.argv = e->argv,
-		.path = e->shell,
-		.limit_ms = limit->ms,
-		.out = &e->out,
-		.err = &e->err,
-		.done = exec_ended,
-	};
-	j->cleanup = exec_cleanup;
-	if (capture_open(&e->out, host_max_output()) < 0 ||
-		capture_open(&e->err, host_max_output()) < 0)
-		return NULL;
-	return e;
-}
-
-static enum step exec_start(struct job *j, struct exec *e)
-{
-	int r;
-
-	e->child.cwd = e->cwd;
-	r = child_start(&e->child);
-	if (r == -E2BIG)
-		return tool_fail(j,
-			"the command is too long for the kernel: write it to a file and run that");
-	if (r < 0)
-		return tool_fail(j, "cannot start %s: %s", e->shell, strerror(-r));
-	j->cancel = exec_cancel;
-	if (tool_wants_progress(j))
-		timer_set(&e->tick, PROGRESS_FIRST_MS);
-	return job_wait(j, exec_answer);
 }
 
 static enum step terminal_exec(struct job *j)
@@ -288,15 +133,15 @@ static enum step terminal_exec(struct job *j)
 	if (limit_of(j, &limit) < 0)
 		return tool_fail(j, "Invalid arguments for %s: timeout: must not be negative",
 			j->tool->name);
-	e = exec_new(j, &limit);
-	if (!e || !set_command(e, arg_str(j, A_COMMAND)))
+	e = command_new(j, sizeof(*e));
+	if (!e)
 		return tool_fail(j, "no memory for the command: the server's budget is used up");
-	if (!find_shell(e))
-		return tool_fail(j, "no shell here: neither /bin/bash nor /bin/sh exists");
-	e->cwd = path_open_dir(&p, arg_str(j, A_CWD), true);
-	if (e->cwd < 0)
-		return path_fail(j, &p, arg_str(j, A_CWD), e->cwd);
-	return exec_start(j, e);
+	e->limit = limit;
+	command_shell(&e->command, arg_str(j, A_COMMAND));
+	e->command.cwd = path_open_dir(&p, arg_str(j, A_CWD), true);
+	if (e->command.cwd < 0)
+		return path_fail(j, &p, arg_str(j, A_CWD), e->command.cwd);
+	return command_run(&e->command, limit.ms, exec_answer);
 }
 
 // clang-format off

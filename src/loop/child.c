@@ -303,7 +303,7 @@ static void fd_close(int fd)
 /* The pid or -errno; our ends of the pipes are then in the watches, the child's ends closed. */
 static int start_with_pipes(struct child *c)
 {
-	struct spawn s = { c->path, c->argv, environ_for(c->tag), c->cwd, -1, -1, -1 };
+	struct spawn s = { c->path, c->argv, environ_for(c->tag, c->env), c->cwd, -1, -1, -1 };
 	int r, err = -1;
 
 	s.in = spawn_no_input();

@@ -23,6 +23,8 @@ struct child {
 	/* Set by the caller before child_start. */
 	const char *path; /* the program, absolute */
 	const char *const *argv;
+	const char *const *env; /* "NAME=value", ended by NULL, beside that of child_environment;
+				   NULL: none */
 	int cwd;          /* directory descriptor (may be O_PATH); -1: where the server stands */
 	int64_t limit_ms; /* 0: none */
 	struct capture *out, *err; /* err NULL: both streams go to out */

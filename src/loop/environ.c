@@ -15,29 +15,54 @@ static const struct slice job_name = { "SANDSTORM_JOB=", sizeof "SANDSTORM_JOB="
 static const char default_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 static char job_variable[sizeof "SANDSTORM_JOB=" + CHILD_TAG_LEN];
-static char *variables[CHILD_ENV_MAX + 2]; /* ours first, NULL last */
+static char *variables[CHILD_ENV_MAX + 1]; /* what all children get, NULL last */
+static char *made[1 + CHILD_ENV_MORE + CHILD_ENV_MAX + 1];
 
 void child_environment(char *const *env)
 {
-	size_t n = 1;
+	size_t n = 0;
 
-	for (; *env && n <= CHILD_ENV_MAX; env++)
+	for (; *env && n < CHILD_ENV_MAX; env++)
 		if (!str_starts(slice_of(*env), job_name.p))
 			variables[n++] = *env;
 	variables[n] = NULL;
 }
 
-char *const *environ_for(const char *tag)
+/* Do both name the same variable? */
+static bool same_name(const char *a, const char *b)
 {
+	while (*a && *a != '=' && *a == *b)
+		a++, b++;
+	return *a == '=' && *b == '=';
+}
+
+static bool is_among(const char *variable, const char *const *more)
+{
+	for (; more && *more; more++)
+		if (same_name(variable, *more))
+			return true;
+	return false;
+}
+
+char *const *environ_for(const char *tag, const char *const *more)
+{
+	size_t n = 0;
+
 	memcpy(job_variable, job_name.p, job_name.n);
 	memcpy(job_variable + job_name.n, tag, CHILD_TAG_LEN + 1);
-	variables[0] = job_variable;
-	return variables;
+	made[n++] = job_variable;
+	for (const char *const *m = more; m && *m && n <= CHILD_ENV_MORE; m++)
+		made[n++] = (char *)*m; /* execve does not write to it */
+	for (char *const *v = variables; *v; v++)
+		if (!is_among(*v, more))
+			made[n++] = *v;
+	made[n] = NULL;
+	return made;
 }
 
 static struct slice search_path(void)
 {
-	for (char *const *v = variables + 1; *v; v++)
+	for (char *const *v = variables; *v; v++)
 		if (str_starts(slice_of(*v), "PATH="))
 			return slice_from(slice_of(*v), strlen("PATH="));
 	return slice_of(default_path);

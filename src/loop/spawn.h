@@ -20,7 +20,10 @@ pid_t spawn_start(const struct spawn *s) __attribute__((warn_unused_result));
 /* An empty standard input: /dev/null, or where there is none a pipe nobody writes. fd or -errno. */
 int spawn_no_input(void) __attribute__((warn_unused_result));
 
-/* That of child_environment, SANDSTORM_JOB=tag in front. Good until the next call. (environ.c) */
-char *const *environ_for(const char *tag);
+/*
+ * That of child_environment, with SANDSTORM_JOB=tag and the "NAME=value" texts of more (ended by
+ * NULL, at most CHILD_ENV_MORE; NULL: none), which win. Good until the next call. (environ.c)
+ */
+char *const *environ_for(const char *tag, const char *const *more);
 
 #endif
