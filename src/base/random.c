@@ -1,5 +1,6 @@
 #include "base/random.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <sys/random.h>
 #include <time.h>
@@ -25,18 +26,29 @@ static uint64_t unlikely(void)
 	return x ^ x >> 32;
 }
 
-void random_name(unsigned char *out, size_t n)
+/* How many of the n bytes the kernel gives now. */
+static size_t take(unsigned char *out, size_t n)
 {
 	size_t done = 0;
-	uint64_t x = 0;
-	ssize_t r;
+	ssize_t r = 1;
 
-	while (done < n) {
+	while (done < n && r > 0) {
 		r = getrandom(out + done, n - done, GRND_NONBLOCK);
-		if (r <= 0)
-			break;
-		done += (size_t)r;
+		done += r > 0 ? (size_t)r : 0;
 	}
+	return done;
+}
+
+int random_key(unsigned char *out, size_t n)
+{
+	return take(out, n) == n ? 0 : -EAGAIN;
+}
+
+void random_name(unsigned char *out, size_t n)
+{
+	size_t done = take(out, n);
+	uint64_t x = 0;
+
 	for (; done < n; done++) {
 		if (x == 0)
 			x = unlikely();

@@ -1,5 +1,6 @@
 #include "http/head.h"
 
+#include "base/percent.h"
 #include "base/str.h"
 #include "bounds.h"
 
@@ -124,27 +125,14 @@ static struct slice target_path(struct http_head *h, struct slice s)
 		       : (struct slice){ s.p - 1, 1 }; /* the slash before the host */
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = lower(c);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* The byte that stands at s, a percent escape decoded, and in *used its length; -1 for a broken
  * escape. */
 static int path_byte(struct slice s, size_t *used)
 {
-	int hi, lo;
+	bool escape = s.p[0] == '%';
 
-	*used = 1;
-	if (s.p[0] != '%')
-		return (unsigned char)s.p[0];
-	*used = 3;
-	hi = s.n > 2 ? hex_digit(s.p[1]) : -1;
-	lo = hi >= 0 ? hex_digit(s.p[2]) : -1;
-	return lo < 0 ? -1 : hi << 4 | lo;
+	*used = escape ? 3 : 1;
+	return escape ? percent_byte(s) : (unsigned char)s.p[0];
 }
 
 bool http_path_is(struct slice path, const char *want)
