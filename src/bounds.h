@@ -94,16 +94,16 @@ enum {
 	SLICE_ENTRIES = 2000,         /* directory entries, likewise */
 
 	/* OAuth */
-	REDIRECT_MAX = 512,   /* bytes of a redirect URI */
-	REDIRECTS_MAX = 16,   /* of one client; VS Code has six */
+	REDIRECT_MAX = 512, /* bytes of a redirect URI */
+	REDIRECTS_MAX = 16, /* of one client; VS Code has six */
 	CLIENT_ID_MAX = 4 * KIB,
 	CLIENT_NAME_MAX = 100, /* bytes shown on the page */
 	CODE_MS = 600 * 1000,  /* until a code is redeemed */
 	CODES_MAX = 64,        /* issued and not expired; more: the oldest goes */
 	ACCESS_S = 30 * 24 * 3600,
 	REFRESH_S = 180 * 24 * 3600, /* unused for so long: ended */
-	FAMILIES_MAX = 256,          /* sign-ins that may be refreshed; more: the one unused longest goes */
-	REFRESH_AGAIN_S = 60,        /* the last but one is taken so long: an answer may get lost */
+	FAMILIES_MAX = 256, /* sign-ins that may be refreshed; more: the one unused longest goes */
+	REFRESH_AGAIN_S = 60, /* the last but one is taken so long: an answer may get lost */
 
 	/* Command line */
 	ENV_FILE_MAX = 64 * KIB,

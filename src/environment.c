@@ -1,9 +1,9 @@
 #include "environment.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/str.h"
 #include "bounds.h"
 
@@ -57,27 +57,6 @@ static void wipe(char *s)
 {
 	while (*s)
 		*s++ = '\0';
-}
-
-static ssize_t file_read(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	size_t len = 0;
-	ssize_t n;
-
-	if (fd < 0)
-		return -errno;
-	while (len < sizeof(file_text) &&
-		(n = read(fd, file_text + len, sizeof(file_text) - len)) != 0) {
-		if (n < 0) {
-			n = -errno;
-			close(fd);
-			return n;
-		}
-		len += (size_t)n;
-	}
-	close(fd);
-	return len <= ENV_FILE_MAX ? (ssize_t)len : -E2BIG;
 }
 
 static struct slice unquoted(struct slice v)
@@ -165,10 +144,12 @@ int env_file_parse(char *text, size_t n, char **vars, int max, int *line)
 
 int env_file_load(const char *path, int *line)
 {
-	ssize_t n = file_read(path);
+	struct buf b;
+	int r;
 
-	return n < 0 ? (int)n
-		     : env_file_parse(file_text, (size_t)n, file_vars, CHILD_ENV_MAX, line);
+	buf_over(&b, file_text, ENV_FILE_MAX); /* one byte more is there for the parser */
+	r = read_file(path, &b);
+	return r < 0 ? r : env_file_parse(file_text, b.len, file_vars, CHILD_ENV_MAX, line);
 }
 
 /* --- children --- */

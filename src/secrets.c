@@ -1,36 +1,28 @@
 #include "secrets.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <unistd.h>
 
+#include "base/file.h"
+#include "base/secret.h"
 #include "base/str.h"
 #include "environment.h"
 
 static int file_take(struct secret *s)
 {
-	char text[SECRET_MAX + 1];
-	struct slice t = { text, 0 };
-	int fd = open(s->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	ssize_t n;
+	char mem[SECRET_MAX];
+	struct buf b;
+	struct slice t;
+	int r;
 
-	if (fd < 0)
-		return -errno;
-	while (t.n < sizeof(text) && (n = read(fd, text + t.n, sizeof(text) - t.n)) != 0) {
-		if (n < 0) {
-			n = -errno;
-			close(fd);
-			return (int)n;
-		}
-		t.n += (size_t)n;
+	buf_over(&b, mem, sizeof(mem));
+	r = read_file(s->path, &b);
+	if (r == 0) {
+		t = str_trim(buf_all(&b));
+		memcpy(s->text, t.p, t.n);
+		s->n = t.n;
 	}
-	close(fd);
-	if (t.n > SECRET_MAX)
-		return -E2BIG;
-	t = str_trim(t);
-	memcpy(s->text, t.p, t.n);
-	s->n = t.n;
-	return 1;
+	secret_wipe(mem, sizeof(mem));
+	return r < 0 ? r : 1;
 }
 
 static int value_take(struct secret *s, const char *value)

@@ -1,6 +1,6 @@
 /*
- * Texts that only this server can have made: payload and HMAC-SHA256, each in base64url, joined by a
- * dot. Nothing is stored; whoever brings one back shows what we once wrote.
+ * Texts that only this server can have made: payload and HMAC-SHA256, each in base64url, joined by
+ * a dot. Nothing is stored; whoever brings one back shows what we once wrote.
  *
  * Each kind has a key of its own, derived from the MCP token, so that one kind is never taken for
  * another and none helps to guess the token (decision 14). A new token ends every capsule.

@@ -21,7 +21,9 @@ static int decode(struct slice raw, struct buf *mem, struct slice *out)
 	int c;
 
 	while (raw.n > 0) {
-		c = raw.p[0] == '+' ? ' ' : raw.p[0] == '%' ? percent_byte(raw) : (unsigned char)raw.p[0];
+		c = raw.p[0] == '+'   ? ' '
+		    : raw.p[0] == '%' ? percent_byte(raw)
+				      : (unsigned char)raw.p[0];
 		if (c < 0)
 			return -EBADMSG;
 		buf_putc(mem, (char)c);
@@ -34,8 +36,8 @@ static int decode(struct slice raw, struct buf *mem, struct slice *out)
 }
 
 /* Our names need no escapes, so nobody writes them with any. */
-static int take_pair(struct slice pair, const char *const *names, size_t count,
-	struct slice *found, struct buf *mem)
+static int take_pair(struct slice pair, const char *const *names, size_t count, struct slice *found,
+	struct buf *mem)
 {
 	struct slice name = str_split(&pair, '=');
 

@@ -17,8 +17,6 @@ static struct code {
 	unsigned char family[FAMILY_ID_SIZE];
 } codes[CODES_MAX];
 
-static struct code *redeemed_last;
-
 static bool base64url_text(struct slice s)
 {
 	for (size_t i = 0; i < s.n; i++)
@@ -119,13 +117,8 @@ enum redeemed oauth_code_redeem(struct slice code, const struct oauth_grant *g,
 	if ((g->redirect_uri.n && !same_hash(c->redirect, g->redirect_uri)) ||
 		!oauth_verifier_ok(verifier) || !proves(c, verifier))
 		return CODE_BAD;
-	redeemed_last = c;
+	memcpy(c->family, family, FAMILY_ID_SIZE);
 	return CODE_GOOD;
-}
-
-void oauth_code_family(const unsigned char family[FAMILY_ID_SIZE])
-{
-	memcpy(redeemed_last->family, family, FAMILY_ID_SIZE);
 }
 
 void oauth_codes_end(void)

@@ -34,13 +34,11 @@ enum redeemed {
 
 /*
  * Redeems a code. redirect_uri may be empty (OAuth 2.1 has it no more); g->challenge is not read,
- * the verifier is held against what the code was issued with. family: the sign-in that comes of it;
- * set on CODE_GOOD by the caller through oauth_code_family, given back on CODE_USED.
+ * the verifier is held against what the code was issued with. family: the sign-in that would come
+ * of it, remembered on CODE_GOOD; on CODE_USED it becomes the one that came of the first time.
  */
 enum redeemed oauth_code_redeem(struct slice code, const struct oauth_grant *g,
 	struct slice verifier, int64_t now_ms, unsigned char family[FAMILY_ID_SIZE]);
-/* Remembers what the code redeemed last has led to. */
-void oauth_code_family(const unsigned char family[FAMILY_ID_SIZE]);
 /* The MCP token was rotated: no code is good any more. */
 void oauth_codes_end(void);
 

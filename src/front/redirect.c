@@ -26,8 +26,9 @@ static bool letter(char c)
 static bool is_scheme(struct slice s)
 {
 	for (size_t i = 0; i < s.n; i++)
-		if (!letter(s.p[i]) && (i == 0 || ((s.p[i] < '0' || s.p[i] > '9') &&
-							  s.p[i] != '+' && s.p[i] != '-' && s.p[i] != '.')))
+		if (!letter(s.p[i]) &&
+			(i == 0 || ((s.p[i] < '0' || s.p[i] > '9') && s.p[i] != '+' &&
+					   s.p[i] != '-' && s.p[i] != '.')))
 			return false;
 	return s.n > 0;
 }
@@ -72,11 +73,13 @@ enum redirect_kind redirect_kind(struct slice uri)
 bool redirect_same(struct slice registered, struct slice given)
 {
 	struct authority a, b;
-	struct slice rest_a, rest_b, a_url = without_query(registered), b_url = without_query(given);
+	struct slice rest_a, rest_b, a_url = without_query(registered),
+				     b_url = without_query(given);
 
 	if (slice_eq(registered, given))
 		return true;
-	if (redirect_kind(registered) != REDIRECT_LOOPBACK || redirect_kind(given) != REDIRECT_LOOPBACK)
+	if (redirect_kind(registered) != REDIRECT_LOOPBACK ||
+		redirect_kind(given) != REDIRECT_LOOPBACK)
 		return false;
 	return authority_parse_url(a_url, &a, &rest_a) && authority_parse_url(b_url, &b, &rest_b) &&
 	       authority_same_host(&a, &b) && slice_eq(rest_a, rest_b) &&

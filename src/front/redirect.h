@@ -18,9 +18,11 @@ enum redirect_kind {
  * browser acts upon itself (javascript, data, ...) are refused (decision 54).
  */
 enum redirect_kind redirect_kind(struct slice uri);
-/* Equal byte by byte; of loopback ones the port may differ, as a client listens on another each time. */
+/* Equal byte by byte; of loopback ones the port may differ, as a client listens on another each
+ * time. */
 bool redirect_same(struct slice registered, struct slice given);
-/* What to show a person of where the answer goes: "https://claude.ai", "this machine", "cursor:". */
+/* What to show a person of where the answer goes: "https://claude.ai", "this machine", "cursor:".
+ */
 struct slice redirect_shown(struct slice uri);
 
 #endif

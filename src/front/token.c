@@ -1,70 +1,35 @@
 #include "front/token.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <sys/random.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/base64.h"
+#include "base/file.h"
+#include "base/random.h"
 #include "base/secret.h"
 #include "config.h"
 
 enum {
 	RANDOM_BYTES = 32,
 	TEXT_MAX = 64,
+	RANDOM_PAUSE_MS = 50,
 };
 
-/* 0 or -errno. */
-static int random_key(unsigned char *out, size_t n)
+/* Nothing else is to be done before the kernel's pool is ready, so this waits for it. */
+static int wait_for_key(unsigned char *out, size_t n)
 {
-	ssize_t r;
+	const struct timespec pause = { 0, RANDOM_PAUSE_MS * 1000000L };
+	int r;
 
-	while (n > 0) {
-		r = getrandom(out, n, 0);
-		if (r < 0 && errno != EINTR)
-			return -errno;
-		if (r > 0) {
-			out += r;
-			n -= (size_t)r;
-		}
-	}
-	return 0;
-}
-
-static int write_all(int fd, struct slice s)
-{
-	ssize_t n;
-
-	while (s.n > 0) {
-		n = write(fd, s.p, s.n);
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0)
-			s = slice_from(s, (size_t)n);
-	}
-	return 0;
-}
-
-/* All of text in a new file, or no file. */
-static int write_new(const char *path, struct slice text)
-{
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0600), r;
-
-	if (fd < 0)
-		return -errno;
-	r = write_all(fd, text);
-	if (r == 0 && fsync(fd) < 0 && errno != EINVAL && errno != EROFS)
-		r = -errno;
-	if (close(fd) < 0 && r == 0)
-		r = -errno;
-	if (r < 0)
-		unlink(path);
+	while ((r = random_key(out, n)) == -EAGAIN)
+		nanosleep(&pause, NULL);
 	return r;
 }
 
 static int put(const char *path, struct slice text)
 {
-	int r = path ? write_new(path, text) : write_all(STDOUT_FILENO, text);
+	int r = path ? create_file(path, 0600, text) : write_all(STDOUT_FILENO, text);
 
 	if (r == -EEXIST)
 		return complain(1,
@@ -81,7 +46,7 @@ int token_make(const char *path)
 	unsigned char key[RANDOM_BYTES];
 	char mem[TEXT_MAX];
 	struct buf text;
-	int r = random_key(key, sizeof(key));
+	int r = wait_for_key(key, sizeof(key));
 
 	if (r < 0)
 		return complain(1, "the kernel gives no random bytes: %s", strerror(-r));

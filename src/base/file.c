@@ -1,0 +1,115 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/random.h"
+#include "base/str.h"
+
+static int read_all(int fd, struct buf *b)
+{
+	char part[4096];
+	ssize_t n;
+
+	while ((n = read(fd, part, sizeof(part))) != 0) {
+		if (n > 0)
+			buf_put(b, part, (size_t)n);
+		else if (errno != EINTR)
+			return -errno;
+		if (b->failed)
+			return -E2BIG;
+	}
+	return 0;
+}
+
+int read_file(const char *path, struct buf *b)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), r;
+
+	if (fd < 0)
+		return -errno;
+	r = read_all(fd, b);
+	close(fd);
+	return r;
+}
+
+int write_all(int fd, struct slice s)
+{
+	ssize_t n;
+
+	while (s.n > 0) {
+		n = write(fd, s.p, s.n);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0)
+			s = slice_from(s, (size_t)n);
+	}
+	return 0;
+}
+
+/* Some file systems have no fsync; then nothing better can be done. */
+static int sync_fd(int fd)
+{
+	return fsync(fd) < 0 && errno != EINVAL && errno != EROFS ? -errno : 0;
+}
+
+int create_file(const char *path, mode_t mode, struct slice text)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, mode), r;
+
+	if (fd < 0)
+		return -errno;
+	r = write_all(fd, text);
+	if (r == 0)
+		r = sync_fd(fd);
+	if (close(fd) < 0 && r == 0)
+		r = -errno;
+	if (r < 0)
+		unlink(path);
+	return r;
+}
+
+/* The name is only safe on disk when its directory is. */
+static int sync_directory(const char *path)
+{
+	char dir[PATH_MAX];
+	const char *slash = strrchr(path, '/');
+	struct slice name = slash ? (struct slice){ path, (size_t)(slash - path) + 1 } : LIT(".");
+	int fd, r = str_c(name, dir, sizeof(dir));
+
+	if (r < 0)
+		return r;
+	fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == EACCES ? 0 : -errno;
+	r = sync_fd(fd);
+	close(fd);
+	return r;
+}
+
+int replace_file(const char *path, mode_t mode, struct slice text)
+{
+	unsigned char raw[4];
+	char temp[PATH_MAX], hex[2 * sizeof(raw) + 1];
+	struct buf b;
+	int r;
+
+	random_name(raw, sizeof(raw));
+	str_hex(raw, sizeof(raw), hex);
+	buf_over(&b, temp, sizeof(temp));
+	buf_printf(&b, "%s.%s", path, hex);
+	buf_putc(&b, '\0');
+	if (b.failed)
+		return -ENAMETOOLONG;
+	r = create_file(temp, mode, text);
+	if (r < 0)
+		return r;
+	if (rename(temp, path) == 0)
+		return sync_directory(path);
+	r = -errno;
+	unlink(temp);
+	return r;
+}

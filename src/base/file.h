@@ -1,0 +1,26 @@
+/*
+ * Small files of our own: configuration, secrets, state. Blocking, by path; the files of clients
+ * are host/'s.
+ */
+#ifndef BASE_FILE_H
+#define BASE_FILE_H
+
+#include <sys/types.h>
+
+#include "base/buf.h"
+
+/* The whole file behind what b holds. 0 or -errno; -E2BIG when it does not fit. */
+int read_file(const char *path, struct buf *b) __attribute__((warn_unused_result));
+/* All of text in a new file, or no file. 0 or -errno (-EEXIST). */
+int create_file(const char *path, mode_t mode, struct slice text)
+	__attribute__((warn_unused_result));
+/*
+ * text instead of what path held: whoever reads it, and whatever happens meanwhile, finds the one
+ * or the other whole. A link is not followed but replaced. 0 or -errno.
+ */
+int replace_file(const char *path, mode_t mode, struct slice text)
+	__attribute__((warn_unused_result));
+
+int write_all(int fd, struct slice s) __attribute__((warn_unused_result)); /* 0 or -errno */
+
+#endif
