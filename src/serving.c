@@ -1,10 +1,7 @@
 #include "serving.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/str.h"
@@ -14,6 +11,7 @@
 #include "front/serve.h"
 #include "front/stdio.h"
 #include "host/host.h"
+#include "host/state_dir.h"
 #include "loop/child.h"
 #include "secrets.h"
 #include "start.h"
@@ -140,34 +138,6 @@ static int origin_load(const struct origin_config *c)
 	return 0;
 }
 
-#define STATE_BELOW_ROOT "/.sandstorm-mcp"
-
-/* The part of path that exists: what is missing at its end is cut off. */
-static void cut_to_existing(char *path)
-{
-	struct stat st;
-	char *slash;
-
-	while (stat(path, &st) < 0 && errno == ENOENT && (slash = strrchr(path, '/')) &&
-		slash > path)
-		*slash = '\0';
-}
-
-/* Can the directory be written, or made where it is missing? 0 or -errno. */
-static int dir_usable(struct slice dir)
-{
-	char path[PATH_MAX];
-	struct stat st;
-	int r = str_c(dir, path, sizeof(path));
-
-	if (r < 0)
-		return r;
-	cut_to_existing(path);
-	if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode))
-		return -ENOTDIR;
-	return access(path, W_OK | X_OK) == 0 ? 0 : -errno;
-}
-
 /*
  * Connections need descriptors; commands get the limit that we were started with. Gives how many
  * connections there is room for.
@@ -200,19 +170,12 @@ static unsigned connections_allowed(unsigned wanted)
  * A state directory that cannot be used is no reason to stop, but to say so. It is only looked at:
  * nothing is made before there is something to keep.
  */
-static void state_check(const char *configured)
+static void state_check(void)
 {
-	char path[PATH_MAX];
-	struct buf b;
-	struct log_field fields[] = { { "directory" }, { "error" }, { 0 } };
-	int r;
+	struct log_field fields[] = { { "directory", slice_of(state_dir_path()) }, { "error" },
+		{ 0 } };
+	int r = state_dir_check();
 
-	buf_over(&b, path, sizeof(path));
-	buf_puts(&b, configured ? configured : host_root());
-	if (!configured)
-		buf_puts(&b, STATE_BELOW_ROOT);
-	fields[0].text = buf_all(&b);
-	r = dir_usable(fields[0].text);
 	if (r == 0)
 		return;
 	fields[1].text = slice_of(strerror(-r));
@@ -239,7 +202,7 @@ static int serve_http(void)
 		r = start_up(&cfg, "host", &http);
 	if (r)
 		return r;
-	state_check(cfg.state_dir);
+	state_check();
 	c.max_conns = connections_allowed((unsigned)cfg.max_conns);
 	c.health = (struct health_config){ cfg.max_instances, host_root() };
 	r = serve_start(&c);

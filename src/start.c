@@ -60,7 +60,7 @@ static const char *make_instructions(void)
 
 static int set_up_tools(const struct config *c, const char *tools)
 {
-	struct host_config host = { .root = c->root, .max_output = (size_t)c->max_output };
+	struct host_config host = { c->root, (size_t)c->max_output, c->state_dir };
 	int r = host_init(&host);
 
 	if (r < 0)

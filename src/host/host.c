@@ -3,15 +3,19 @@
 #include <signal.h>
 
 #include "host/root.h"
+#include "host/state_dir.h"
 #include "bounds.h"
 
 static size_t max_output = OUTPUT_DEFAULT;
 
 int host_init(const struct host_config *cfg)
 {
+	int r;
+
 	signal(SIGXFSZ, SIG_IGN); /* a file over the size limit is an error of that call */
 	max_output = cfg->max_output;
-	return root_open(cfg->root);
+	r = root_open(cfg->root);
+	return r < 0 ? r : state_dir_setup(cfg->state_dir);
 }
 
 const char *host_root(void)

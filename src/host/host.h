@@ -8,13 +8,14 @@
 #include "mcp/tool.h"
 
 struct host_config {
-	const char *root;  /* as configured; links in it are followed once, at start */
-	size_t max_output; /* bytes of text a tool hands out per stream or file */
+	const char *root;      /* as configured; links in it are followed once, at start */
+	size_t max_output;     /* bytes of text a tool hands out per stream or file */
+	const char *state_dir; /* as configured, NULL: below the root */
 };
 
 /*
  * Opens the root (made when missing, with parents). 0 or -errno; afterwards host_root() gives the
- * resolved path. To be called before tools_setup.
+ * resolved path, and host/state_dir knows its own. To be called before tools_setup.
  */
 int host_init(const struct host_config *cfg) __attribute__((warn_unused_result));
 const char *host_root(void);
