@@ -1,22 +1,14 @@
 #include "base/percent.h"
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)(c | 0x20);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
+#include "base/str.h"
 
 int percent_byte(struct slice s)
 {
-	int high, low;
+	unsigned char byte;
 
-	if (s.n < 3 || s.p[0] != '%')
+	if (s.n < 3 || s.p[0] != '%' || !str_unhex(slice_head(slice_from(s, 1), 2), &byte, 1))
 		return -1;
-	high = hex_digit(s.p[1]);
-	low = hex_digit(s.p[2]);
-	return high < 0 || low < 0 ? -1 : high << 4 | low;
+	return byte;
 }
 
 static bool unreserved(char c)

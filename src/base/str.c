@@ -180,6 +180,26 @@ int str_c(struct slice s, char *mem, size_t size)
 	return 0;
 }
 
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c = (char)(c | 0x20);
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+bool str_unhex(struct slice s, unsigned char *out, size_t n)
+{
+	for (size_t i = 0; i < n && s.n == 2 * n; i++) {
+		int high = hex_digit(s.p[2 * i]), low = hex_digit(s.p[2 * i + 1]);
+
+		if (high < 0 || low < 0)
+			return false;
+		out[i] = (unsigned char)(high << 4 | low);
+	}
+	return s.n == 2 * n;
+}
+
 void str_hex(const unsigned char *p, size_t n, char *out)
 {
 	for (; n > 0; n--, p++) {

@@ -61,5 +61,7 @@ struct slice str_split(struct slice *rest, char c);
 int str_c(struct slice s, char *mem, size_t size) __attribute__((warn_unused_result));
 /* n bytes as 2n lower-case hex digits and a NUL. */
 void str_hex(const unsigned char *p, size_t n, char *out);
+/* The n bytes of exactly 2n hex digits in either case. */
+bool str_unhex(struct slice s, unsigned char *out, size_t n);
 
 #endif

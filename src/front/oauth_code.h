@@ -8,8 +8,9 @@
 
 #include "base/buf.h"
 #include "base/hash.h"
+#include "front/oauth_token.h"
 
-enum { FAMILY_ID_SIZE = 16, CHALLENGE_SIZE = 43 };
+enum { CHALLENGE_SIZE = 43 };
 
 /* What a code was issued for; slices are borrowed during the call. */
 struct oauth_grant {
