@@ -10,12 +10,17 @@
 
 enum { TOKEN_MIN = 16 }; /* bytes; a shorter one could be guessed */
 
-/* The MCP token, borrowed until the next call; it is at least TOKEN_MIN bytes. Called again after a
- * rotation. */
+/*
+ * The MCP token, borrowed until the next call; it is at least TOKEN_MIN bytes. Called again after a
+ * rotation, which ends every sign-in.
+ */
 void auth_set_token(struct slice token);
+/* Is it the MCP token? What the authorize page asks for. */
+bool auth_is_token(struct slice given);
 
 /*
- * Does the value of an Authorization field carry the token? The scheme is Bearer in any case,
+ * Does the value of an Authorization field carry the token, or an access token that OAuth gave for
+ * it? The scheme is Bearer in any case,
  * blanks around the token are dropped. value.p NULL: no field. Takes the same time for every wrong
  * token of one length.
  */

@@ -100,16 +100,27 @@ static bool check_credential(struct http_request *r, const unsigned char client[
 	return refuse_credential(r);
 }
 
+static bool gate_host(struct http_request *r)
+{
+	if (origin_host_ok(r->head))
+		return true;
+	gate_refuse(r, 403, (struct slice){ 0 }, "Host not allowed, see SANDSTORM_ALLOWED_HOSTS");
+	return false;
+}
+
+static bool gate_rate(struct http_request *r, const unsigned char client[16])
+{
+	int wait = rate_request(client);
+
+	return !wait || refuse_wait(r, wait, "Rate limit exceeded, see SANDSTORM_RATE_LIMIT");
+}
+
 bool gate_mcp(struct http_request *r)
 {
 	unsigned char client[16];
-	int wait;
 
-	if (!origin_host_ok(r->head)) {
-		gate_refuse(r, 403, (struct slice){ 0 },
-			"Host not allowed, see SANDSTORM_ALLOWED_HOSTS");
+	if (!gate_host(r))
 		return false;
-	}
 	if (!origin_ok(r->head)) {
 		gate_refuse(r, 403, (struct slice){ 0 },
 			"Origin not allowed, see SANDSTORM_ALLOWED_ORIGINS");
@@ -118,8 +129,20 @@ bool gate_mcp(struct http_request *r)
 	if (r->head->method == HTTP_OPTIONS && http_has(r->head, FIELD_REQUEST_METHOD))
 		return answer_preflight(r);
 	origin_client(r->head, http_peer(r->conn), client);
-	if (!check_credential(r, client))
+	return check_credential(r, client) && gate_rate(r, client);
+}
+
+bool gate_open(struct http_request *r)
+{
+	if (!gate_host(r))
 		return false;
-	wait = rate_request(client);
-	return !wait || refuse_wait(r, wait, "Rate limit exceeded, see SANDSTORM_RATE_LIMIT");
+	return r->head->method == HTTP_OPTIONS ? answer_preflight(r) : true;
+}
+
+bool gate_counted(struct http_request *r)
+{
+	unsigned char client[16];
+
+	origin_client(r->head, http_peer(r->conn), client);
+	return gate_open(r) && gate_rate(r, client);
 }

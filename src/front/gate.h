@@ -9,6 +9,9 @@
 
 /* The gate of /mcp. Preflights are answered here, without a credential. False: answered. */
 bool gate_mcp(struct http_request *r);
+/* Gates of what needs no credential: host and preflights; the second counts the request, too. */
+bool gate_open(struct http_request *r);
+bool gate_counted(struct http_request *r);
 /* Is the MCP token there and right? For /health, which tells more then. */
 bool gate_has_token(const struct http_request *r);
 

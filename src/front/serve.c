@@ -9,6 +9,7 @@
 #include "front/cidr.h"
 #include "front/gate.h"
 #include "front/http_mcp.h"
+#include "front/oauth.h"
 #include "mcp/job.h"
 
 enum { STOP_TICK_MS = 20 };
@@ -34,6 +35,8 @@ static void serve_health(struct http_request *r)
 
 enum {
 	GET = 1 << HTTP_GET,
+	READ = GET | 1 << HTTP_OPTIONS,
+	POST = 1 << HTTP_POST | 1 << HTTP_OPTIONS,
 	EVERY = GET | 1 << HTTP_HEAD | 1 << HTTP_POST | 1 << HTTP_DELETE | 1 << HTTP_OPTIONS |
 		1 << HTTP_OTHER,
 };
@@ -41,6 +44,14 @@ enum {
 static const struct http_route routes[] = {
 	{ "/mcp", EVERY, gate_mcp, http_mcp_serve },
 	{ "/health", GET, NULL, serve_health },
+	{ "/.well-known/oauth-protected-resource", READ, gate_open, oauth_serve_resource },
+	{ "/.well-known/oauth-protected-resource/mcp", READ, gate_open, oauth_serve_resource },
+	{ "/.well-known/oauth-authorization-server", READ, gate_open, oauth_serve_server },
+	{ "/.well-known/oauth-authorization-server/mcp", READ, gate_open, oauth_serve_server },
+	{ "/mcp/.well-known/oauth-authorization-server", READ, gate_open, oauth_serve_server },
+	{ "/oauth/register", POST, gate_counted, oauth_serve_register },
+	{ "/oauth/authorize", GET | POST, gate_counted, oauth_serve_authorize },
+	{ "/oauth/token", POST, gate_counted, oauth_serve_token },
 	{ 0 },
 };
 
