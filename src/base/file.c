@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/random.h"
@@ -90,26 +91,45 @@ static int sync_directory(const char *path)
 	return r;
 }
 
-int replace_file(const char *path, mode_t mode, struct slice text)
+/* A file of another user's, rotated by root, must stay readable to that user. */
+static int keep_owner(const char *temp, const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid == geteuid())
+		return 0;
+	return lchown(temp, st.st_uid, st.st_gid) < 0 && errno != EPERM ? -errno : 0;
+}
+
+/* path with a suffix that no other file has. */
+static int temp_name(const char *path, char *out, size_t size)
 {
 	unsigned char raw[4];
-	char temp[PATH_MAX], hex[2 * sizeof(raw) + 1];
+	char hex[2 * sizeof(raw) + 1];
 	struct buf b;
-	int r;
 
 	random_name(raw, sizeof(raw));
 	str_hex(raw, sizeof(raw), hex);
-	buf_over(&b, temp, sizeof(temp));
+	buf_over(&b, out, size);
 	buf_printf(&b, "%s.%s", path, hex);
 	buf_putc(&b, '\0');
-	if (b.failed)
-		return -ENAMETOOLONG;
-	r = create_file(temp, mode, text);
+	return b.failed ? -ENAMETOOLONG : 0;
+}
+
+int replace_file(const char *path, mode_t mode, struct slice text)
+{
+	char temp[PATH_MAX];
+	int r = temp_name(path, temp, sizeof(temp));
+
+	if (r == 0)
+		r = create_file(temp, mode, text);
 	if (r < 0)
 		return r;
-	if (rename(temp, path) == 0)
+	r = keep_owner(temp, path);
+	if (r == 0 && rename(temp, path) < 0)
+		r = -errno;
+	if (r == 0)
 		return sync_directory(path);
-	r = -errno;
 	unlink(temp);
 	return r;
 }

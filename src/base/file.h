@@ -16,7 +16,8 @@ int create_file(const char *path, mode_t mode, struct slice text)
 	__attribute__((warn_unused_result));
 /*
  * text instead of what path held: whoever reads it, and whatever happens meanwhile, finds the one
- * or the other whole. A link is not followed but replaced. 0 or -errno.
+ * or the other whole. Its owner stays, where we may give a file away. A link is not followed but
+ * replaced. 0 or -errno.
  */
 int replace_file(const char *path, mode_t mode, struct slice text)
 	__attribute__((warn_unused_result));

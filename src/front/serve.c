@@ -10,6 +10,7 @@
 #include "front/gate.h"
 #include "front/http_mcp.h"
 #include "front/oauth.h"
+#include "front/page_home.h"
 #include "mcp/job.h"
 
 enum { STOP_TICK_MS = 20 };
@@ -43,6 +44,7 @@ enum {
 
 static const struct http_route routes[] = {
 	{ "/mcp", EVERY, gate_mcp, http_mcp_serve },
+	{ "/", GET, NULL, page_home_serve },
 	{ "/health", GET, NULL, serve_health },
 	{ "/.well-known/oauth-protected-resource", READ, gate_open, oauth_serve_resource },
 	{ "/.well-known/oauth-protected-resource/mcp", READ, gate_open, oauth_serve_resource },

@@ -27,21 +27,26 @@ static int wait_for_key(unsigned char *out, size_t n)
 	return r;
 }
 
-static int put(const char *path, struct slice text)
+static int put_file(const char *path, bool rotate, struct slice text)
 {
-	int r = path ? create_file(path, 0600, text) : write_all(STDOUT_FILENO, text);
+	return rotate ? replace_file(path, 0600, text) : create_file(path, 0600, text);
+}
+
+static int put(const char *path, bool rotate, struct slice text)
+{
+	int r = path ? put_file(path, rotate, text) : write_all(STDOUT_FILENO, text);
 
 	if (r == -EEXIST)
 		return complain(1,
-			"%s exists and is left as it is; remove it first to make a new token",
-			path);
+			"%s exists and is left as it is; to end that token: token --rotate %s",
+			path, path);
 	if (r < 0)
 		return complain(1, "cannot write the token to %s: %s",
 			path ? path : "standard output", strerror(-r));
 	return 0;
 }
 
-int token_make(const char *path)
+int token_make(const char *path, bool rotate)
 {
 	unsigned char key[RANDOM_BYTES];
 	char mem[TEXT_MAX];
@@ -53,7 +58,7 @@ int token_make(const char *path)
 	buf_over(&text, mem, sizeof(mem));
 	base64url_put(&text, key, sizeof(key));
 	buf_putc(&text, '\n');
-	r = put(path, buf_all(&text));
+	r = put(path, rotate, buf_all(&text));
 	secret_wipe(key, sizeof(key));
 	secret_wipe(mem, sizeof(mem));
 	return r;

@@ -101,7 +101,7 @@ static void test_a_token_is_a_new_private_file(void **state)
 	assert_non_null(mkdtemp(dir));
 	snprintf(path, sizeof(path), "%s/token", dir);
 	umask(0);
-	assert_int_equal(token_make(path), 0);
+	assert_int_equal(token_make(path, false), 0);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0600);
 	assert_int_equal(read_file(path, first, sizeof(first)), 44);
@@ -110,16 +110,16 @@ static void test_a_token_is_a_new_private_file(void **state)
 		assert_true(
 			strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_",
 				first[i]));
-	assert_int_equal(token_make(path), 1);
+	assert_int_equal(token_make(path, false), 1);
 	assert_int_equal(read_file(path, second, sizeof(second)), 44);
 	assert_memory_equal(first, second, 44);
 	unlink(path);
-	assert_int_equal(token_make(path), 0);
+	assert_int_equal(token_make(path, false), 0);
 	read_file(path, second, sizeof(second));
 	assert_memory_not_equal(first, second, 43);
 	unlink(path);
 	rmdir(dir);
-	assert_int_equal(token_make(path), 1); /* no such directory */
+	assert_int_equal(token_make(path, false), 1); /* no such directory */
 }
 
 static void test_a_dangling_link_is_not_followed(void **state)
