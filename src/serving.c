@@ -8,6 +8,7 @@
 #include "bounds.h"
 #include "environment.h"
 #include "front/auth.h"
+#include "front/oauth_token.h"
 #include "front/serve.h"
 #include "front/stdio.h"
 #include "host/host.h"
@@ -170,17 +171,37 @@ static unsigned connections_allowed(unsigned wanted)
  * A state directory that cannot be used is no reason to stop, but to say so. It is only looked at:
  * nothing is made before there is something to keep.
  */
-static void state_check(void)
+static bool state_check(void)
 {
 	struct log_field fields[] = { { "directory", slice_of(state_dir_path()) }, { "error" },
 		{ 0 } };
 	int r = state_dir_check();
 
 	if (r == 0)
-		return;
+		return true;
 	fields[1].text = slice_of(strerror(-r));
 	log_event(LOG_WARN, "state directory cannot be written: nothing will survive a restart",
 		fields);
+	return false;
+}
+
+/* Sign-ins of OAuth clients; without a place for them they last as long as an access token. */
+static void sign_ins_load(bool can_keep)
+{
+	static char path[PATH_MAX];
+	struct log_field fields[] = { { "file", slice_of(path) }, { "error" }, { 0 } };
+	struct buf b;
+	int r;
+
+	buf_over(&b, path, sizeof(path));
+	buf_printf(&b, "%s/sign-ins", state_dir_path());
+	buf_putc(&b, '\0');
+	r = oauth_families_load(can_keep && !b.failed ? path : NULL);
+	if (r == 0)
+		return;
+	fields[0].text = slice_of(path);
+	fields[1].text = slice_of(strerror(-r));
+	log_event(LOG_WARN, "sign-ins cannot be read: clients have to sign in again", fields);
 }
 
 static int serve_http(void)
@@ -202,7 +223,7 @@ static int serve_http(void)
 		r = start_up(&cfg, "host", &http);
 	if (r)
 		return r;
-	state_check();
+	sign_ins_load(state_check());
 	c.max_conns = connections_allowed((unsigned)cfg.max_conns);
 	c.health = (struct health_config){ cfg.max_instances, host_root() };
 	r = serve_start(&c);

@@ -2,6 +2,7 @@
  * Families of refresh tokens, in memory and in one small file that is replaced whole.
  */
 #include <errno.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "base/hash.h"
@@ -10,6 +11,7 @@
 #include "bounds.h"
 #include "front/capsule.h"
 #include "front/oauth_token.h"
+#include "host/state_dir.h"
 
 enum {
 	TOKEN_SIZE = FAMILY_ID_SIZE + 4, /* generation, most significant byte first */
@@ -105,6 +107,37 @@ static struct buf *file_text(void)
 	return &b;
 }
 
+static int load(void)
+{
+	struct buf *b = file_text();
+	int r = read_file(path, b);
+
+	if (r < 0 && r != -ENOENT)
+		return r;
+	oauth_families_parse(buf_all(b));
+	return 0;
+}
+
+/*
+ * Before the first change: the file is ours alone from then on (another server may share the
+ * directory, or be ending while this one begins), and what the other one wrote is read.
+ */
+static int own_file(void)
+{
+	static bool own;
+	int dir, r;
+
+	if (own || !path)
+		return 0;
+	dir = state_dir_open(true);
+	if (dir < 0)
+		return dir;
+	r = state_dir_lock(dir, "sign-ins.lock");
+	close(dir);
+	own = r == 0;
+	return own ? load() : r;
+}
+
 static int save(void)
 {
 	struct buf *b = file_text();
@@ -117,15 +150,14 @@ static int save(void)
 
 int oauth_families_load(const char *file)
 {
-	struct buf *b = file_text();
-	int r = file ? read_file(file, b) : 0;
+	int r;
 
-	path = NULL;
-	if (r < 0 && r != -ENOENT)
-		return r;
 	path = file;
-	oauth_families_parse(buf_all(b));
-	return 0;
+	oauth_families_parse((struct slice){ 0 });
+	r = file ? load() : 0;
+	if (r < 0)
+		path = NULL;
+	return r;
 }
 
 bool oauth_can_refresh(void)
@@ -148,9 +180,11 @@ static void put_token(struct buf *b, const struct family *f)
 int oauth_refresh_begin(struct buf *b, const unsigned char family[FAMILY_ID_SIZE],
 	struct slice client_id, int64_t now_s)
 {
+	int r = own_file();
 	struct family *f = place(), before = *f;
-	int r;
 
+	if (r < 0)
+		return r;
 	*f = (struct family){ .used = true, .generation = 1, .rotated_s = now_s };
 	memcpy(f->id, family, FAMILY_ID_SIZE);
 	hash_sha256(client_id, f->client);
@@ -202,10 +236,12 @@ static int rotate(struct family *f, int64_t now_s)
 int oauth_refresh_next(struct buf *b, struct slice token, struct slice client_id, int64_t now_s,
 	unsigned char family[FAMILY_ID_SIZE])
 {
+	int r = own_file();
 	uint32_t generation;
 	struct family *f = token_family(token, &generation);
-	int r = 0;
 
+	if (r < 0)
+		return r;
 	if (!f || !same_client(f, client_id) || expired(f, now_s))
 		return -EBADMSG;
 	if (generation == f->generation) {
@@ -231,23 +267,25 @@ static void log_unsaved(int r)
 
 void oauth_refresh_end(const unsigned char family[FAMILY_ID_SIZE])
 {
+	int r = own_file();
 	struct family *f = find(family);
-	int r;
 
 	if (!f)
 		return;
 	f->used = false;
-	r = save();
+	if (r == 0)
+		r = save();
 	if (r < 0)
 		log_unsaved(r);
 }
 
 void oauth_refresh_end_all(void)
 {
-	int r;
+	int r = own_file();
 
 	memset(families, 0, sizeof(families));
-	r = save();
+	if (r == 0)
+		r = save();
 	if (r < 0)
 		log_unsaved(r);
 }
