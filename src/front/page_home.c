@@ -18,6 +18,9 @@ static const struct recipe {
 	const char *lines;
 } recipes[] = {
 	{ "Claude Code", NULL, "claude mcp add --transport http sandstorm %U" },
+	{ "Clients without a browser", "With the token of this server in a header:",
+		"claude mcp add --transport http sandstorm %U --header \"Authorization: Bearer "
+		"$SANDSTORM_MCP_TOKEN\"" },
 	{ "claude.ai and Claude Desktop",
 		"Settings, Connectors, Add custom connector, with this address "
 		"(claude.ai needs https and a public name):",
@@ -47,7 +50,7 @@ static void put_recipe(struct buf *b, const struct recipe *r, struct slice url)
 	buf_printf(b, "<h2>%s</h2>", r->client);
 	if (r->how)
 		buf_printf(b, "<p>%s</p>", r->how);
-	buf_puts(b, "<pre tabindex=\"0\"><code>");
+	buf_puts(b, "<pre><code>");
 	put_lines(b, r->lines, url);
 	buf_puts(b, "</code></pre>");
 }
