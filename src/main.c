@@ -181,7 +181,7 @@ static const struct command {
 } commands[] = {
 	{ "serve", cmd_serve, "files and shell over HTTP, or over --stdio" },
 	{ "--tools LIST", cmd_stdio, "those tools over standard input and output" },
-	{ "token [--rotate] [FILE]", cmd_token, "make a token for serve; then send HUP" },
+	{ "token [FILE]", cmd_token, "make a token for serve, or --rotate it" },
 	{ "health [URL]", cmd_health, "is a server alive and well?" },
 	{ "tools [--json]", cmd_tools, "list the tools" },
 	{ "call TOOL [JSON]", cmd_call, "call one tool and print its text" },
@@ -200,7 +200,7 @@ static int cmd_help(int argc, char **argv)
 	buf_puts(
 		&b, "sandstorm-mcp: an MCP server for the files and the shell of this machine\n\n");
 	for (const struct command *c = commands; c->name; c++)
-		buf_printf(&b, "  sandstorm-mcp %-23s %s\n", c->name, c->help);
+		buf_printf(&b, "  sandstorm-mcp %-16s %s\n", c->name, c->help);
 	buf_puts(&b, "\nEach variable is a flag, too: SANDSTORM_READ_ONLY=1 is --read-only. "
 		     "[Defaults]\n\n");
 	config_help(&b);

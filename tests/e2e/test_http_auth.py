@@ -5,12 +5,13 @@ mcp.md section 9; host-tools.md sections 1 and 3 with faults 7, 22, 24, 31; deci
 
 import os
 import re
+import signal
 import time
 
 import pytest
 
 from httpwire import request
-from mcpwire import MODERN, tool_params
+from mcpwire import MODERN, tool_params, wait_until
 from webserver import TOKEN, message, notification
 
 LONG = "another-token-0123456789abcdef"
@@ -183,6 +184,25 @@ def test_token_makes_a_new_one_each_time(cli, tmp_path, web):
     w = web(token=None, env={"SANDSTORM_MCP_TOKEN_FILE": str(path)})
     assert authorized(w, f"Bearer {path.read_text().strip()}")
     w.token = path.read_text().strip()      # the fixture looks for it in the log
+
+
+def test_token_rotates_a_file_in_place(cli, tmp_path, web):
+    """Issue 7: the old token ends with the HUP, every sign-in with it."""
+    path = tmp_path / "token"
+    path.write_text(TOKEN)
+    w = web(token=None, env={"SANDSTORM_MCP_TOKEN_FILE": str(path)})
+    w.token = TOKEN
+    done = cli("token", "--rotate", path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    fresh = path.read_text().strip()
+    assert fresh != TOKEN and len(fresh) == 43 and path.stat().st_mode & 0o777 == 0o600
+    assert [entry.name for entry in tmp_path.iterdir() if entry.name.startswith("token")] == ["token"]
+    w.signal(signal.SIGHUP)
+    wait_until(lambda: authorized(w, f"Bearer {fresh}"), "the new token")
+    assert not authorized(w, f"Bearer {TOKEN}")
+    w.token = fresh
+    assert cli("token", "--rotate").returncode == 2
+    assert cli("token", "--rotate", tmp_path / "none" / "token").returncode == 1
 
 
 def test_token_leaves_an_existing_file_alone(cli, tmp_path):
