@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/url_secret.h"
 #include "bounds.h"
 #include "host/host.h"
 
@@ -117,6 +118,32 @@ static bool has_news(struct command *c)
 	return true;
 }
 
+/* The last line may be cut at its start, and more of it may come. */
+static struct slice without_secrets(struct slice line, struct buf *b)
+{
+	unsigned cut = CUT_END | (line.n == PROGRESS_TEXT_MAX ? CUT_START : 0);
+	bool masked;
+
+	while (line.n > 0) {
+		buf_slice(b, url_shown(&line, &cut, &masked));
+		if (masked)
+			buf_puts(b, URL_MASK);
+	}
+	return buf_all(b);
+}
+
+static void tell(struct command *c, int64_t now)
+{
+	char mem[4 * PROGRESS_TEXT_MAX];
+	struct slice line = capture_last_line(c->shown);
+	struct buf b;
+
+	buf_over(&b, mem, sizeof(mem));
+	if (c->hide_secrets)
+		line = without_secrets(line, &b);
+	tool_progress(c->job, now - c->began, c->limit_ms, line);
+}
+
 /* News are told at once, silence from time to time. */
 static void tick(struct timer *t)
 {
@@ -127,7 +154,7 @@ static void tick(struct timer *t)
 	timer_set(t, PROGRESS_EVERY_MS);
 	if (!has_news(c) && j->progress_last && now - j->progress_last < PROGRESS_SILENT_MS)
 		return;
-	tool_progress(j, now - c->began, c->limit_ms, capture_last_line(c->shown));
+	tell(c, now);
 	if (j->progress_last == now) {
 		c->told_out = c->out.total;
 		c->told_err = c->err.total;
@@ -208,6 +235,17 @@ void command_put_failure(const struct command *c, int err, struct buf *b)
 
 /* ---- its output ---- */
 
+bool command_failed(const struct command *c)
+{
+	return c->child.timed_out || c->child.status != 0;
+}
+
+void command_put_omitted(struct buf *b, uint64_t omitted, uint64_t total)
+{
+	buf_printf(b, "\n[... %llu bytes omitted of %llu ...]\n", (unsigned long long)omitted,
+		(unsigned long long)total);
+}
+
 static char last_byte(const struct slice parts[3])
 {
 	for (int i = 2; i >= 0; i--)
@@ -218,13 +256,16 @@ static char last_byte(const struct slice parts[3])
 
 char command_put_output(struct job *j, const struct capture *c)
 {
+	char mem[OMITTED_MAX];
+	struct buf marker;
 	struct slice parts[3];
 	uint64_t omitted = capture_parts(c, parts);
 
-	jw_text(&j->w, parts[0]);
+	buf_over(&marker, mem, sizeof(mem));
 	if (omitted > 0)
-		jw_text_printf(&j->w, "\n[... %llu bytes omitted of %llu ...]\n",
-			(unsigned long long)omitted, (unsigned long long)c->total);
+		command_put_omitted(&marker, omitted, c->total);
+	jw_text(&j->w, parts[0]);
+	jw_text(&j->w, buf_all(&marker));
 	jw_text(&j->w, parts[1]);
 	jw_text(&j->w, parts[2]);
 	return last_byte(parts);

@@ -16,6 +16,8 @@
 #include "loop/child.h"
 #include "mcp/tool.h"
 
+enum { OMITTED_MAX = 80 }; /* bytes of command_put_omitted */
+
 struct command {
 	struct job *job;
 	struct child child; /* status, timed_out and held are good in next() */
@@ -24,6 +26,7 @@ struct command {
 	int cwd; /* set by the caller: directory descriptor, owned from then on; -1: where the
 		    server stands */
 	const char *const *env; /* set by the caller: as in struct child */
+	bool hide_secrets; /* set by the caller: URLs in progress messages lose their passwords */
 
 	/* private */
 	int bad; /* -errno of the first thing that failed while it was put together */
@@ -64,8 +67,13 @@ int command_start(struct command *c, int64_t limit_ms) __attribute__((warn_unuse
 /* Why it could not be started: "no shell here: ...", "git is not installed here", ... */
 void command_put_failure(const struct command *c, int err, struct buf *b);
 
+/* Did it end otherwise than with exit code 0 within its time? Good in next(). */
+bool command_failed(const struct command *c);
+
 /* A stream's kept text into the block that is open, with the marker where bytes were left out.
  * Gives its last byte, '\n' when there is none. */
 char command_put_output(struct job *j, const struct capture *c);
+/* That marker, at most OMITTED_MAX bytes. */
+void command_put_omitted(struct buf *b, uint64_t omitted, uint64_t total);
 
 #endif

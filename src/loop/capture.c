@@ -128,6 +128,41 @@ uint64_t capture_parts(const struct capture *c, struct slice parts[3])
 	return c->total - parts[0].n - parts[1].n - parts[2].n;
 }
 
+static void reverse(char *p, size_t n)
+{
+	for (size_t i = 0; i < n / 2; i++) {
+		char c = p[i];
+
+		p[i] = p[n - 1 - i];
+		p[n - 1 - i] = c;
+	}
+}
+
+/* Turns the ring until its oldest byte lies first. */
+static void straighten(struct capture *c)
+{
+	size_t head = head_size(c);
+
+	if (c->total == c->b.len || c->at <= head || c->at >= c->keep)
+		return;
+	reverse(c->b.p + head, c->at - head);
+	reverse(c->b.p + c->at, c->keep - c->at);
+	reverse(c->b.p + head, c->keep - head);
+	c->at = head;
+}
+
+uint64_t capture_joined(struct capture *c, struct slice parts[2])
+{
+	struct slice three[3];
+	uint64_t omitted;
+
+	straighten(c);
+	omitted = capture_parts(c, three);
+	parts[0] = three[0];
+	parts[1] = three[1];
+	return omitted;
+}
+
 /* The byte that came `back` bytes before the end, from 1 on. */
 static char byte_back(const struct capture *c, size_t back)
 {

@@ -29,6 +29,8 @@ void capture_close(struct capture *c);
  * out less than keep is kept, and the count says so all the same. Good until the next capture_put.
  */
 uint64_t capture_parts(const struct capture *c, struct slice parts[3]);
+/* As capture_parts, with the tail in one piece: parts[1]; moves bytes for that. */
+uint64_t capture_joined(struct capture *c, struct slice parts[2]);
 /*
  * The end of the last line that is not blank, at most PROGRESS_TEXT_MAX bytes, without its newline
  * or carriage return (progress bars); empty when there is none. Good until the next call.
