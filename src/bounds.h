@@ -79,6 +79,14 @@ enum {
 	CHILD_ENV_MORE = 128,   /* variables one command gets besides */
 	COMMAND_ARGS_MAX = 256, /* words of one command */
 
+	/* Git: the reference's times */
+	GIT_MS = 30 * 1000,
+	GIT_REMOTE_MS = 60 * 1000, /* push and pull */
+	GIT_CLONE_MS = 120 * 1000,
+	GIT_CONFIG_MS = 5 * 1000, /* to ask for a setting: it only reads small files */
+	GIT_LOG_DEFAULT = 10,
+	GIT_LOG_MAX = 100,
+
 	/* Progress */
 	PROGRESS_FIRST_MS = 1000,
 	PROGRESS_EVERY_MS = 250,

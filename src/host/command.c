@@ -161,12 +161,23 @@ static void tick(struct timer *t)
 	}
 }
 
+/* What comes after a command is not for a cancel to end. */
+static void cancel_nothing(struct job *j)
+{
+	(void)j;
+}
+
 static void ended(struct child *child)
 {
 	struct command *c = container_of(child, struct command, child);
 
 	timer_clear(&c->tick);
-	job_wake(c->job);
+	if (c->after) {
+		c->job->cancel = cancel_nothing;
+		c->after(c);
+	} else {
+		job_wake(c->job);
+	}
 }
 
 static void cancel(struct job *j)
@@ -207,14 +218,18 @@ int command_start(struct command *c, int64_t limit_ms)
 
 enum step command_run(struct command *c, int64_t limit_ms, enum step (*next)(struct job *j))
 {
-	char mem[FAILURE_MAX];
-	struct buf why;
 	int r = command_start(c, limit_ms);
 
-	if (r == 0)
-		return job_wait(c->job, next);
+	return r < 0 ? command_fail(c, r) : job_wait(c->job, next);
+}
+
+enum step command_fail(struct command *c, int err)
+{
+	char mem[FAILURE_MAX];
+	struct buf why;
+
 	buf_over(&why, mem, sizeof(mem));
-	command_put_failure(c, r, &why);
+	command_put_failure(c, err, &why);
 	return tool_fail(c->job, "%.*s", SLICE(buf_all(&why)));
 }
 

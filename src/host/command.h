@@ -25,8 +25,13 @@ struct command {
 	int64_t limit_ms, began;
 	int cwd; /* set by the caller: directory descriptor, owned from then on; -1: where the
 		    server stands */
-	const char *const *env; /* set by the caller: as in struct child */
+	const char *const *env;           /* set by the caller: as in struct child */
+	void (*after)(struct command *c); /* set by the caller: runs when it has ended, however
+					     that came, and must see to it that the job is woken
+					     later; NULL: it is woken at once */
 	bool hide_secrets; /* set by the caller: URLs in progress messages lose their passwords */
+
+	bool erases; /* set by the caller: it redraws lines of standard error for progress */
 
 	/* private */
 	int bad; /* -errno of the first thing that failed while it was put together */
@@ -62,8 +67,9 @@ void command_arg_slice(struct command *c, struct slice word);
  * command_put_failure. limit_ms 0: none. The job's cancel hook is set.
  */
 enum step command_run(struct command *c, int64_t limit_ms, enum step (*next)(struct job *j));
-/* The same for jobs that are no tool calls: 0, then job_wait is called by the caller, or -errno. */
+/* Its two halves, for those who need more: 0, then job_wait is called by the caller, or -errno. */
 int command_start(struct command *c, int64_t limit_ms) __attribute__((warn_unused_result));
+enum step command_fail(struct command *c, int err);
 /* Why it could not be started: "no shell here: ...", "git is not installed here", ... */
 void command_put_failure(const struct command *c, int err, struct buf *b);
 

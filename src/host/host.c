@@ -28,6 +28,7 @@ size_t host_max_output(void)
 	return max_output;
 }
 
-static const struct tool *const groups[] = { file_tools, terminal_tools, workspace_tools, NULL };
+static const struct tool *const groups[] = { file_tools, terminal_tools, git_tools, workspace_tools,
+	NULL };
 
 const struct toolset host_toolset = { "host", groups };

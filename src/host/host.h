@@ -23,6 +23,7 @@ size_t host_max_output(void);
 
 extern const struct tool file_tools[];      /* files_*.c */
 extern const struct tool terminal_tools[];  /* terminal.c */
+extern const struct tool git_tools[];       /* git.c */
 extern const struct tool workspace_tools[]; /* workspace.c */
 extern const struct toolset host_toolset;
 

@@ -280,6 +280,20 @@ static int remove_dir(int dir, const char *name)
 	return r;
 }
 
+int tree_empty(int dir, const char *name)
+{
+	int r, fd = dir_open(dir, name);
+	bool some = true;
+
+	if (fd < 0)
+		return fd;
+	do
+		r = remove_entries(fd, &some);
+	while (r == 0 && some);
+	close(fd);
+	return r;
+}
+
 int tree_remove(int dir, const char *name)
 {
 	struct stat st;

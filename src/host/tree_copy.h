@@ -32,5 +32,7 @@ int tree_copy(struct tree_copy *c, int from, const char *name, int to, const cha
 /* dir/name and all below it, as far as possible. 0 or the first -errno; what does not exist is
  * removed. */
 int tree_remove(int dir, const char *name);
+/* What is in the directory dir/name, likewise; the directory stays. */
+int tree_empty(int dir, const char *name);
 
 #endif

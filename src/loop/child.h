@@ -24,7 +24,7 @@ struct child {
 	const char *path; /* the program, absolute */
 	const char *const *argv;
 	const char *const *env; /* "NAME=value", ended by NULL, beside that of child_environment;
-				   NULL: none */
+				   "NAME": not handed on; NULL: none */
 	int cwd;          /* directory descriptor (may be O_PATH); -1: where the server stands */
 	int64_t limit_ms; /* 0: none */
 	struct capture *out, *err; /* err NULL: both streams go to out */
@@ -68,6 +68,8 @@ int child_exit_code(const struct child *c);
 
 /* What children get as environment, secrets already out of it. Borrowed for good. */
 void child_environment(char *const *env);
+/* The value of a variable of that environment, NULL when it is not set. */
+const char *child_variable(const char *name);
 /* The descriptor limit the server was started with, for children, when it has raised its own. */
 void child_descriptors(const struct rlimit *original);
 /*

@@ -28,12 +28,12 @@ void child_environment(char *const *env)
 	variables[n] = NULL;
 }
 
-/* Do both name the same variable? */
+/* Do "A=..." and "B=..." or "B" name the same variable? */
 static bool same_name(const char *a, const char *b)
 {
 	while (*a && *a != '=' && *a == *b)
 		a++, b++;
-	return *a == '=' && *b == '=';
+	return *a == '=' && (*b == '=' || *b == '\0');
 }
 
 static bool is_among(const char *variable, const char *const *more)
@@ -52,7 +52,8 @@ char *const *environ_for(const char *tag, const char *const *more)
 	memcpy(job_variable + job_name.n, tag, CHILD_TAG_LEN + 1);
 	made[n++] = job_variable;
 	for (const char *const *m = more; m && *m && n <= CHILD_ENV_MORE; m++)
-		made[n++] = (char *)*m; /* execve does not write to it */
+		if (strchr(*m, '='))
+			made[n++] = (char *)*m; /* execve does not write to it */
 	for (char *const *v = variables; *v; v++)
 		if (!is_among(*v, more))
 			made[n++] = *v;
@@ -60,12 +61,19 @@ char *const *environ_for(const char *tag, const char *const *more)
 	return made;
 }
 
-static struct slice search_path(void)
+const char *child_variable(const char *name)
 {
 	for (char *const *v = variables; *v; v++)
-		if (str_starts(slice_of(*v), "PATH="))
-			return slice_from(slice_of(*v), strlen("PATH="));
-	return slice_of(default_path);
+		if (same_name(*v, name))
+			return *v + strlen(name) + 1;
+	return NULL;
+}
+
+static struct slice search_path(void)
+{
+	const char *path = child_variable("PATH");
+
+	return slice_of(path ? path : default_path);
 }
 
 static int runnable(const char *path)

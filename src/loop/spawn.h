@@ -22,7 +22,8 @@ int spawn_no_input(void) __attribute__((warn_unused_result));
 
 /*
  * That of child_environment, with SANDSTORM_JOB=tag and the "NAME=value" texts of more (ended by
- * NULL, at most CHILD_ENV_MORE; NULL: none), which win. Good until the next call. (environ.c)
+ * NULL, at most CHILD_ENV_MORE; NULL: none), which win; a "NAME" there takes that variable out.
+ * Good until the next call. (environ.c)
  */
 char *const *environ_for(const char *tag, const char *const *more);
 

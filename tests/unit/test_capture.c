@@ -32,6 +32,20 @@ static void feed(struct capture *c, struct slice s, size_t step)
 	}
 }
 
+/* The same with the tail in one piece, also when more comes after that. */
+static void check_joined(struct capture *c, const char *kept, uint64_t left_out)
+{
+	struct slice parts[2], got;
+	uint64_t omitted = capture_joined(c, parts);
+
+	assert_int_equal(omitted, left_out);
+	assert_int_equal(parts[0].n + parts[1].n, strlen(kept));
+	assert_memory_equal(parts[0].p, kept, parts[0].n);
+	assert_memory_equal(parts[1].p, kept + parts[0].n, parts[1].n);
+	got = join(c, &omitted);
+	assert_same(got, slice_of(kept));
+}
+
 /* Keeps `keep` bytes of text fed in every piece size and compares with what should stay. */
 static void check(size_t keep, struct slice text, const char *kept, uint64_t left_out)
 {
@@ -47,6 +61,7 @@ static void check(size_t keep, struct slice text, const char *kept, uint64_t lef
 		assert_memory_equal(got.p, kept, got.n);
 		assert_int_equal(omitted, left_out);
 		assert_int_equal(c.total, text.n);
+		check_joined(&c, kept, left_out);
 		capture_close(&c);
 	}
 }
@@ -58,6 +73,20 @@ static void test_what_fits_is_kept_whole(void **state)
 	check(8, LIT("abc"), "abc", 0);
 	check(8, LIT("abcdefg"), "abcdefg", 0);
 	check(8, LIT("abcdefgh"), "abcdefgh", 0);
+}
+
+static void test_a_joined_tail_goes_on_as_a_ring(void **state)
+{
+	struct capture c;
+	struct slice parts[2];
+
+	(void)state;
+	assert_int_equal(capture_open(&c, 8), 0);
+	feed(&c, LIT("abcdefghijk"), 3);
+	capture_joined(&c, parts);
+	feed(&c, LIT("lm"), 1);
+	check_joined(&c, "abcdjklm", 5);
+	capture_close(&c);
 }
 
 static void test_first_and_last_half_are_kept(void **state)
@@ -246,6 +275,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_what_fits_is_kept_whole),
+		cmocka_unit_test(test_a_joined_tail_goes_on_as_a_ring),
 		cmocka_unit_test(test_first_and_last_half_are_kept),
 		cmocka_unit_test(test_an_odd_bound_gives_the_tail_the_extra_byte),
 		cmocka_unit_test(test_the_cut_never_splits_a_character),

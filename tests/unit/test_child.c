@@ -213,6 +213,31 @@ static void test_it_starts_where_the_descriptor_points(void **state)
 	apart(place);
 }
 
+static void variables(void)
+{
+	const char *argv[] = { "/usr/bin/env", NULL };
+	const char *const more[] = { "B=ours", "C", "AA=", "PATH", NULL };
+	char *const env[] = { "A=1", "B=2", "BB=3", "C=4", "CC=5", "PATH=/bin", NULL };
+	struct run r = { .done = 0 };
+
+	child_environment(env);
+	CHECK(strcmp(child_variable("BB"), "3") == 0);
+	CHECK(child_variable("AA") == NULL && child_variable("") == NULL);
+	CHECK(capture_open(&r.out, 1000) == 0);
+	r.c = (struct child){ .path = argv[0], .argv = argv, .cwd = -1, .out = &r.out };
+	r.c.done = run_done;
+	r.c.env = more;
+	CHECK(child_start(&r.c) == 0);
+	loop_run();
+	CHECK(strcmp(strchr(text_of(&r.out), '\n'), "\nB=ours\nAA=\nA=1\nBB=3\nCC=5\n") == 0);
+}
+
+static void test_its_own_variables_win_and_others_are_taken_out(void **state)
+{
+	(void)state;
+	apart(variables);
+}
+
 /* Its own standard streams closed: the pipes of the child then get the numbers 0 to 2. */
 static void no_streams(void)
 {
@@ -267,6 +292,7 @@ int main(void)
 		cmocka_unit_test(test_inherited_descriptors_are_closed_on_old_kernels_too),
 		cmocka_unit_test(test_it_gets_the_original_descriptor_limit),
 		cmocka_unit_test(test_it_starts_where_the_descriptor_points),
+		cmocka_unit_test(test_its_own_variables_win_and_others_are_taken_out),
 		cmocka_unit_test(test_a_server_without_standard_streams_still_gives_them),
 		cmocka_unit_test(test_programs_are_found_along_path),
 	};

@@ -1,0 +1,168 @@
+#include "host/git_repo.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/str.h"
+#include "host/git_ref.h"
+#include "host/git_url.h"
+#include "host/root.h"
+
+/* base/given, or given where it is absolute, with end behind it. */
+static struct slice joined(struct buf *b, const char *base, struct slice given, const char *end)
+{
+	if (!str_starts(given, "/")) {
+		buf_puts(b, base);
+		buf_putc(b, '/');
+	}
+	buf_slice(b, given);
+	buf_puts(b, end);
+	return buf_all(b);
+}
+
+/* 0, or what path_find says of base/given. */
+static int find(struct place *p, const char *base, struct slice given, const char *end)
+{
+	char mem[2 * PATH_MAX];
+	struct buf b;
+	struct slice path;
+	int r;
+
+	*p = (struct place){ .dir = -1 };
+	buf_over(&b, mem, sizeof(mem));
+	path = joined(&b, base, given, end);
+	r = b.failed ? -ENAMETOOLONG : path_find(p, path, PATH_FOLLOW);
+	place_close(p);
+	return r;
+}
+
+/*
+ * Does base/given, or what git takes for it when it is not there, lead out of the root? p is the
+ * place of given itself. 0, -EXDEV, or why there is no such path.
+ */
+static int look(struct place *p, const char *base, struct slice given)
+{
+	static const char *const ends[] = { "/.git", ".git", ".git/.git", ".bundle" };
+	struct place other;
+	int r = find(p, base, given, "");
+
+	for (size_t i = 0; r != -EXDEV && i < sizeof(ends) / sizeof(*ends); i++)
+		if (find(&other, base, given, ends[i]) == -EXDEV)
+			r = -EXDEV;
+	return r == -ENOENT ? 0 : r;
+}
+
+/* git takes for a path whatever there is under that name, URL or not. */
+static bool is_also_path(const char *base, struct slice url)
+{
+	struct place p = { .dir = -1 };
+	struct stat st;
+	char mem[2 * PATH_MAX];
+	struct buf b;
+	bool there;
+
+	buf_over(&b, mem, sizeof(mem));
+	joined(&b, base, str_split(&url, '/'), "");
+	there = !b.failed && path_find(&p, buf_all(&b), 0) == 0 &&
+		fstatat(p.dir, p.name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+	place_close(&p);
+	return there;
+}
+
+/* The normal absolute path: what git makes of ".." behind a link is not what we have looked at. */
+static bool take_path(struct job *j, struct slice given, struct slice *word)
+{
+	struct git *g = j->state;
+	struct place p;
+	int r = look(&p, g->place.shown, given);
+	char *text;
+
+	if (r < 0) {
+		path_fail(j, &p, given, r);
+		return false;
+	}
+	*word = slice_of(p.shown);
+	text = buf_alloc(&j->mem, word->n + 1);
+	if (!text) {
+		tool_fail(j, "no memory for the command: the server's budget is used up");
+		return false;
+	}
+	memcpy(text, p.shown, word->n);
+	word->p = text;
+	return true;
+}
+
+static bool take_file_url(struct job *j, struct slice url)
+{
+	struct place p;
+	char path[PATH_MAX];
+	int r;
+
+	if (!git_url_path(url, path, sizeof(path)))
+		return false; /* git_url_rule has seen it */
+	r = look(&p, "", slice_of(path));
+	if (r < 0)
+		path_fail(j, &p, slice_of(path), r);
+	return r == 0;
+}
+
+static bool take_address(struct job *j, int which, struct slice url, struct slice *word)
+{
+	const struct git *g = j->state;
+	enum git_place place;
+	const char *rule = git_url_rule(url, &place);
+
+	if (!rule && place != GIT_PATH && is_also_path(g->place.shown, url))
+		rule = "must not begin with what is also a file or directory here";
+	if (rule) {
+		git_refuse(j, which, rule);
+		return false;
+	}
+	*word = url;
+	if (place == GIT_PATH)
+		return take_path(j, url, word);
+	return place == GIT_HOST || take_file_url(j, url);
+}
+
+bool git_repo_word(struct job *j, int which, struct slice *word)
+{
+	return take_address(j, which, arg_str(j, which), word);
+}
+
+/*
+ * A name that is no remote is a path for git, from the top of the work tree on, which is the
+ * directory of the call or lies above it.
+ */
+static bool name_leads_out(const struct git *g, struct slice name)
+{
+	char dir[PATH_MAX];
+	const char *below;
+	struct place p;
+
+	memcpy(dir, g->place.shown, strlen(g->place.shown) + 1);
+	for (;;) {
+		if (look(&p, dir, name) == -EXDEV)
+			return true;
+		below = root_below(dir);
+		if (!below || !*below)
+			return false;
+		*strrchr(dir, '/') = '\0';
+	}
+}
+
+bool git_remote_word(struct job *j, int which, struct slice *word)
+{
+	struct slice given = arg_given(j, which) ? arg_str(j, which) : LIT("origin");
+
+	if (git_refspec_rule(given) != NULL)
+		return take_address(j, which, given, word);
+	if (name_leads_out(j->state, given)) {
+		struct place p = { .shown = "" };
+
+		path_fail(j, &p, given, -EXDEV);
+		return false;
+	}
+	*word = given;
+	return true;
+}
