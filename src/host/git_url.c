@@ -5,7 +5,7 @@
 #include "base/percent.h"
 #include "base/str.h"
 
-static const char file_scheme[] = "file://";
+enum { FILE_SCHEME = sizeof "file://" - 1 };
 
 static bool has_control(struct slice s)
 {
@@ -15,18 +15,17 @@ static bool has_control(struct slice s)
 	return false;
 }
 
-static bool is_scheme_char(char c)
+static bool is_helper_char(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 	       c == '+' || c == '-' || c == '.';
 }
 
-/* How many bytes a scheme or the name of a helper has. */
-static size_t scheme_len(struct slice s)
+static size_t helper_len(struct slice s)
 {
 	size_t n = 0;
 
-	while (n < s.n && is_scheme_char(s.p[n]))
+	while (n < s.n && is_helper_char(s.p[n]))
 		n++;
 	return n;
 }
@@ -63,7 +62,7 @@ static bool has_dots(struct slice path)
 /* The path is decoded by git, so it is here: what is escaped may be a slash. */
 static const char *file_rule(struct slice url)
 {
-	struct slice path = slice_from(url, sizeof(file_scheme) - 1);
+	struct slice path = slice_from(url, FILE_SCHEME);
 	char mem[PATH_MAX];
 
 	if (!str_starts(path, "/"))
@@ -99,8 +98,7 @@ static const char *scheme_rule(struct slice url, size_t scheme, enum git_place *
 
 const char *git_url_rule(struct slice url, enum git_place *place)
 {
-	size_t scheme = scheme_len(url);
-	struct slice rest = slice_from(url, scheme), host = url;
+	struct slice host = url, first;
 
 	if (url.n == 0)
 		return "must not be empty";
@@ -108,12 +106,14 @@ const char *git_url_rule(struct slice url, enum git_place *place)
 		return "must not begin with a dash";
 	if (has_control(url))
 		return "must not hold control characters";
-	if (str_starts(rest, "::"))
+	if (str_starts(slice_from(url, helper_len(url)), "::"))
 		return "must not name a remote helper (ext::, fd:: and the like)";
-	if (scheme > 0 && str_starts(rest, "://"))
-		return scheme_rule(url, scheme, place);
 	host = str_split(&host, '/'); /* host:path, unless a slash stands before the colon */
-	*place = str_has(host, ':') ? GIT_HOST : GIT_PATH;
+	first = host;
+	first = str_split(&first, ':');
+	if (str_starts(slice_from(url, first.n), "://"))
+		return scheme_rule(url, first.n, place);
+	*place = first.n < host.n ? GIT_HOST : GIT_PATH;
 	if (*place == GIT_PATH && url.p[0] == '~')
 		return "must not begin with ~, which is not expanded here";
 	return *place == GIT_HOST ? host_rule(host) : NULL;
@@ -121,7 +121,7 @@ const char *git_url_rule(struct slice url, enum git_place *place)
 
 bool git_url_path(struct slice url, char *mem, size_t size)
 {
-	struct slice rest = slice_from(url, sizeof(file_scheme) - 1);
+	struct slice rest = slice_from(url, FILE_SCHEME);
 	struct buf b;
 	int c;
 

@@ -70,7 +70,7 @@ static void test_what_is_refused(void **state)
 		{ "file:///a%0ab", "must not hold control characters" },
 	};
 	static const char *const schemes[] = { "rsync://h/x", "HTTPS://h/x", "FILE:///x", "foo://x",
-		"javascript://x", "data://x" };
+		"javascript://x", "data://x", "://x", "://" };
 	enum git_place place;
 
 	(void)state;
