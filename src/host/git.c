@@ -239,7 +239,7 @@ static const struct arg log_args[] = {
 	{ 0 },
 };
 
-/* Pull and checkout destroy: git overwrites ignored files in their way. */
+/* Push changes what others have; pull and checkout overwrite ignored files in their way. */
 const struct tool git_tools[] = {
 	{ "git_clone", "Clone a repository",
 		"Clone a git repository. Nothing is asked: credentials come from the URL, git's credential helpers or ssh keys. "
@@ -253,7 +253,7 @@ const struct tool git_tools[] = {
 		commit_args, TOOL_SPAWNS, git_commit },
 	{ "git_push", "Push commits",
 		"Push to a remote; never forces and never deletes. Time limit: 60 s",
-		exchange_args, TOOL_OPEN | TOOL_SPAWNS, git_push },
+		exchange_args, TOOL_DESTROYS | TOOL_IDEMPOTENT | TOOL_OPEN | TOOL_SPAWNS, git_push },
 	{ "git_pull", "Pull commits",
 		"Fetch from a remote and merge, or rebase where git is configured so. Fails on conflicts and names them. Time limit: 60 s",
 		exchange_args, TOOL_DESTROYS | TOOL_OPEN | TOOL_SPAWNS, git_pull },

@@ -21,53 +21,50 @@ static struct slice joined(struct buf *b, const char *base, struct slice given, 
 	return buf_all(b);
 }
 
-/* 0, or what path_find says of base/given. */
+/* 0 when base/given is there, -ENOENT, or what path_find says of it. */
 static int find(struct place *p, const char *base, struct slice given, const char *end)
 {
 	char mem[2 * PATH_MAX];
 	struct buf b;
 	struct slice path;
+	struct stat st;
 	int r;
 
 	*p = (struct place){ .dir = -1 };
 	buf_over(&b, mem, sizeof(mem));
 	path = joined(&b, base, given, end);
 	r = b.failed ? -ENAMETOOLONG : path_find(p, path, PATH_FOLLOW);
+	if (r == 0 && fstatat(p->dir, p->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		r = -errno;
 	place_close(p);
 	return r;
 }
 
 /*
- * Does base/given, or what git takes for it when it is not there, lead out of the root? p is the
- * place of given itself. 0, -EXDEV, or why there is no such path.
+ * base/given, or what git takes for it when it is not there: none of them may lead out of the root.
+ * p is the place of given itself. 0, -ENOENT when there is nothing, -EXDEV, or what path_find says.
  */
 static int look(struct place *p, const char *base, struct slice given)
 {
 	static const char *const ends[] = { "/.git", ".git", ".git/.git", ".bundle" };
 	struct place other;
-	int r = find(p, base, given, "");
+	int r = find(p, base, given, ""), found;
 
-	for (size_t i = 0; r != -EXDEV && i < sizeof(ends) / sizeof(*ends); i++)
-		if (find(&other, base, given, ends[i]) == -EXDEV)
-			r = -EXDEV;
-	return r == -ENOENT ? 0 : r;
+	for (size_t i = 0; r != -EXDEV && i < sizeof(ends) / sizeof(*ends); i++) {
+		found = find(&other, base, given, ends[i]);
+		if (found == -EXDEV || (found == 0 && r == -ENOENT))
+			r = found;
+	}
+	return r;
 }
 
 /* git takes for a path whatever there is under that name, URL or not. */
 static bool is_also_path(const char *base, struct slice url)
 {
-	struct place p = { .dir = -1 };
-	struct stat st;
-	char mem[2 * PATH_MAX];
-	struct buf b;
-	bool there;
+	struct place p;
+	int r = find(&p, base, str_split(&url, '/'), "");
 
-	buf_over(&b, mem, sizeof(mem));
-	joined(&b, base, str_split(&url, '/'), "");
-	there = !b.failed && path_find(&p, buf_all(&b), 0) == 0 &&
-		fstatat(p.dir, p.name, &st, AT_SYMLINK_NOFOLLOW) == 0;
-	place_close(&p);
-	return there;
+	return r == 0 || r == -EXDEV;
 }
 
 /* The normal absolute path: what git makes of ".." behind a link is not what we have looked at. */
@@ -78,7 +75,7 @@ static bool take_path(struct job *j, struct slice given, struct slice *word)
 	int r = look(&p, g->place.shown, given);
 	char *text;
 
-	if (r < 0) {
+	if (r < 0 && r != -ENOENT) { /* of what is missing git tells */
 		path_fail(j, &p, given, r);
 		return false;
 	}
