@@ -34,7 +34,7 @@ static enum step git_status(struct job *j)
 
 	if (!g)
 		return STEP_DONE;
-	git_words(g, "--no-optional-locks", "status", NULL);
+	git_words(g, "--no-optional-locks status");
 	return command_run(&g->command, GIT_MS, answer_output);
 }
 
@@ -49,7 +49,7 @@ static enum step commit_added(struct job *j)
 	if (command_failed(&g->command))
 		return answer(j);
 	command_again(&g->command);
-	git_words(g, "commit", "-m", NULL);
+	git_words(g, "commit -m");
 	command_arg_slice(&g->command, arg_str(j, A_MESSAGE));
 	return command_run(&g->command, GIT_MS, answer);
 }
@@ -63,7 +63,7 @@ static enum step git_commit(struct job *j)
 	g = git_open(j, sizeof(*g), arg_str(j, A_COMMIT_PATH));
 	if (!g)
 		return STEP_DONE;
-	git_words(g, "add", "-A", NULL);
+	git_words(g, "add -A");
 	return command_run(&g->command, GIT_MS, commit_added);
 }
 
@@ -78,7 +78,7 @@ static enum step exchange(struct job *j, const char *verb)
 
 	if (!git_remote_word(j, A_REMOTE, &remote))
 		return STEP_DONE;
-	git_words(g, verb, NULL);
+	git_words(g, verb);
 	git_progress(g);
 	command_arg(&g->command, "--");
 	command_arg_slice(&g->command, remote);
@@ -135,7 +135,7 @@ static enum step git_branch(struct job *j)
 	g = git_open(j, sizeof(*g), arg_str(j, A_BRANCH_PATH));
 	if (!g)
 		return STEP_DONE;
-	git_words(g, "branch", make ? "--" : "-a", NULL);
+	git_words(g, make ? "branch --" : "branch -a");
 	if (make)
 		command_arg_slice(&g->command, arg_str(j, A_NAME));
 	return command_run(&g->command, GIT_MS, make ? answer : answer_lines);
@@ -156,7 +156,7 @@ static enum step git_checkout(struct job *j)
 	g = git_open(j, sizeof(*g), arg_str(j, A_CHECKOUT_PATH));
 	if (!g)
 		return STEP_DONE;
-	git_words(g, "checkout", NULL);
+	git_words(g, "checkout");
 	command_arg_slice(&g->command, arg_str(j, A_CHECKOUT));
 	command_arg(&g->command, "--");
 	return command_run(&g->command, GIT_MS, answer);
@@ -197,7 +197,7 @@ static enum step git_log(struct job *j)
 		return STEP_DONE;
 	buf_over(&n, mem, sizeof(mem));
 	buf_printf(&n, "%d", log_count(j));
-	git_words(g, "log", "--oneline", "-n", NULL);
+	git_words(g, "log --oneline -n");
 	command_arg_slice(&g->command, buf_all(&n));
 	return command_run(&g->command, GIT_MS, log_answer);
 }

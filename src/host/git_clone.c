@@ -76,8 +76,9 @@ static int missing_parents(struct slice given)
 	char mem[PATH_MAX];
 	int n = 0, r = path_find(&p, given, PATH_FOLLOW);
 
-	memcpy(mem, p.shown, sizeof(mem));
-	path = slice_of(mem);
+	path = slice_of(p.shown);
+	memcpy(mem, path.p, path.n);
+	path.p = mem;
 	while (r == -ENOENT && path.n > 0) {
 		place_close(&p);
 		path.n = (size_t)((const char *)memrchr(path.p, '/', path.n) - path.p);
@@ -237,7 +238,7 @@ static void put_words(struct job *j, struct clone *c)
 {
 	struct command *command = &c->git.command;
 
-	git_words(&c->git, "clone", NULL);
+	git_words(&c->git, "clone");
 	git_progress(&c->git);
 	if (arg_given(j, A_BRANCH)) {
 		command_arg(command, "-b");

@@ -53,7 +53,7 @@ static enum step diff_list(struct job *j)
 	d->kept = c->out;
 	c->out = (struct capture){ 0 };
 	command_again(c);
-	git_words(&d->git, "--no-optional-locks", "diff", "--stat", NULL);
+	git_words(&d->git, "--no-optional-locks diff --stat");
 	return command_run(c, GIT_MS, diff_listed);
 }
 
@@ -68,7 +68,7 @@ static enum step diff_explain(struct job *j)
 	struct git *g = j->state;
 
 	command_again(&g->command);
-	git_words(g, "rev-parse", "--git-dir", NULL);
+	git_words(g, "rev-parse --git-dir");
 	return command_run(&g->command, GIT_MS, diff_answer);
 }
 
@@ -94,6 +94,6 @@ enum step git_diff(struct job *j)
 	if (!d)
 		return STEP_DONE;
 	j->cleanup = diff_cleanup;
-	git_words(&d->git, "--no-optional-locks", "diff", NULL);
+	git_words(&d->git, "--no-optional-locks diff");
 	return command_run(&d->git.command, GIT_MS, diff_made);
 }

@@ -1,38 +1,34 @@
 #include "host/git_run.h"
 
-#include <errno.h>
-#include <stdarg.h>
-
 #include "base/str.h"
 #include "bounds.h"
 #include "host/host.h"
 
+// clang-format off
 /* A repository is found by where git runs, never by what the server was started with. */
 static const char *const environment[] = {
 	"GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY",
 	"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_PREFIX",
 	"GIT_TERMINAL_PROMPT=0",
 	"GIT_ASKPASS=", /* empty: none, not even one that the configuration names */
-	"SSH_ASKPASS=", "SSH_ASKPASS_REQUIRE=never", "GCM_INTERACTIVE=never", "GIT_EDITOR=true",
-	"GIT_SEQUENCE_EDITOR=true", "GIT_MERGE_AUTOEDIT=no", "GIT_PAGER=cat",
+	"SSH_ASKPASS=",
+	"SSH_ASKPASS_REQUIRE=never",
+	"GCM_INTERACTIVE=never",
+	"GIT_EDITOR=true",
+	"GIT_SEQUENCE_EDITOR=true",
+	"GIT_MERGE_AUTOEDIT=no",
+	"GIT_PAGER=cat",
 	"LANGUAGE=en", /* texts alone: names and hooks keep the locale they have */
 };
 
-/* What a user's configuration may say otherwise, with its value ahead of a general color.ui. */
+/* What a configuration may say otherwise; color.push and the like win over color.ui. */
 static const char *const settings[] = {
 	"core.quotepath=off",
-	"color.ui=never",
-	"color.advice=never",
-	"color.branch=never",
-	"color.diff=never",
-	"color.push=never",
-	"color.remote=never",
-	"color.status=never",
-	"color.transport=never",
-	"column.ui=never",
-	"column.branch=never",
-	"column.status=never",
+	"color.ui=never", "color.advice=never", "color.branch=never", "color.diff=never",
+	"color.push=never", "color.remote=never", "color.status=never", "color.transport=never",
+	"column.ui=never", "column.branch=never", "column.status=never",
 };
+// clang-format on
 
 #define COUNT_OF(array) (sizeof(array) / sizeof(*(array)))
 
@@ -42,11 +38,11 @@ static void add_env(struct git *g, const char *variable)
 	g->env[g->env_n] = NULL;
 }
 
-/* name=value, or name=first:value when value is not empty; NULL when there is no memory. */
-static const char *ceiling_text(struct job *j, struct slice first, const char *value)
+/* The variable with dir, and behind it what it holds already; NULL when there is no memory. */
+static const char *ceiling_text(struct job *j, struct slice dir, const char *old)
 {
 	const char *name = "GIT_CEILING_DIRECTORIES=";
-	size_t size = strlen(name) + first.n + 1 + strlen(value) + 1;
+	size_t size = strlen(name) + dir.n + 1 + strlen(old) + 1;
 	char *mem = buf_alloc(&j->mem, size);
 	struct buf b;
 
@@ -54,10 +50,10 @@ static const char *ceiling_text(struct job *j, struct slice first, const char *v
 		return NULL;
 	buf_over(&b, mem, size);
 	buf_puts(&b, name);
-	buf_slice(&b, first);
-	if (value[0])
+	buf_slice(&b, dir);
+	if (old[0])
 		buf_putc(&b, ':');
-	buf_put(&b, value, strlen(value) + 1);
+	buf_put(&b, old, strlen(old) + 1);
 	return mem;
 }
 
@@ -97,11 +93,10 @@ struct git *git_open(struct job *j, size_t size, struct slice path)
 	return NULL;
 }
 
-void git_words(struct git *g, ...)
+void git_words(struct git *g, const char *words)
 {
 	struct command *c = &g->command;
-	const char *word;
-	va_list ap;
+	struct slice rest = slice_of(words);
 
 	command_program(c, "git");
 	command_arg(c, "--no-pager");
@@ -109,10 +104,8 @@ void git_words(struct git *g, ...)
 		command_arg(c, "-c");
 		command_arg(c, settings[i]);
 	}
-	va_start(ap, g);
-	while ((word = va_arg(ap, const char *)))
-		command_arg(c, word);
-	va_end(ap);
+	while (rest.n > 0)
+		command_arg_slice(c, str_split(&rest, ' '));
 }
 
 void git_progress(struct git *g)
@@ -142,7 +135,7 @@ enum step git_before_ssh(struct job *j, enum step (*next)(struct job *j))
 	if (child_variable("GIT_SSH_COMMAND") || child_variable("GIT_SSH"))
 		return next(j);
 	g->next = next;
-	git_words(g, "config", "--get", "core.sshCommand", NULL);
+	git_words(g, "config --get core.sshCommand");
 	return command_run(&g->command, GIT_CONFIG_MS, ssh_known);
 }
 

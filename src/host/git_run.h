@@ -28,8 +28,9 @@ struct git {
  */
 struct git *git_open(struct job *j, size_t size, struct slice path);
 
-/* "git", what every call has, then the words, ended by NULL. More may follow by command_arg. */
-void git_words(struct git *g, ...) __attribute__((sentinel));
+/* "git", what every call has, then words of ours, a blank between. More may follow by command_arg.
+ */
+void git_words(struct git *g, const char *words);
 
 /* "--progress" when the client wants to hear of it; the answer's text does not show it. */
 void git_progress(struct git *g);

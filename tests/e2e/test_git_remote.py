@@ -42,6 +42,18 @@ def test_clone_push_and_pull_with_a_password_in_the_url(host, git, workspace, lo
     assert (workspace / "r/h").exists()
 
 
+def test_the_root_itself_can_be_cloned_into(start, locked, tmp_path):
+    """It was there before: a failure leaves it, empty."""
+    root = tmp_path / "root"
+    root.mkdir()
+    s = start(root=root)
+    for path in (".", "", str(root)):
+        s.failure("git_clone", repo_url=mine(locked, f"user:not-{SECRET}@"), path=path)
+        assert root.is_dir() and list(root.iterdir()) == []
+    s.text("git_clone", repo_url=mine(locked), path=".")
+    assert (root / "f.txt").exists()
+
+
 @pytest.mark.parametrize("credentials", [f"user:{SECRET}@", f"{SECRET}@", f"{SECRET}:x-oauth-basic@", f"user:{SECRET}%40x@"])
 @pytest.mark.parametrize("tool", ["git_clone", "git_push", "git_pull"])
 def test_a_password_is_in_no_text_of_a_failure(host, git, workspace, tool, credentials):
@@ -97,7 +109,7 @@ def test_no_half_of_a_password_shows_at_the_cut_of_a_long_text(start, git, works
 
 
 def test_a_remote_can_be_a_url_and_is_masked_too(host, git, workspace, locked):
-    git.repository("r")
+    git("clone", "-q", "seed", "r")
     text = host.text("git_pull", path="r", remote=mine(locked), branch="main")
     assert SECRET not in text
     text = host.failure("git_push", path="r", remote=f"http://user:{SECRET}@127.0.0.1:1/x", branch="main")
