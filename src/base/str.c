@@ -148,13 +148,23 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-struct slice str_trim(struct slice s)
+struct slice str_trim_start(struct slice s)
 {
 	while (s.n > 0 && is_blank(s.p[0]))
 		s = slice_from(s, 1);
+	return s;
+}
+
+struct slice str_trim_end(struct slice s)
+{
 	while (s.n > 0 && is_blank(s.p[s.n - 1]))
 		s.n--;
 	return s;
+}
+
+struct slice str_trim(struct slice s)
+{
+	return str_trim_end(str_trim_start(s));
 }
 
 struct slice str_split(struct slice *rest, char c)

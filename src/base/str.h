@@ -55,6 +55,8 @@ bool str_has(struct slice s, char c);
 bool str_starts(struct slice s, const char *prefix);
 /* Without blanks (space, tab, CR, LF) at both ends. */
 struct slice str_trim(struct slice s);
+struct slice str_trim_start(struct slice s);
+struct slice str_trim_end(struct slice s);
 /* Cuts off and returns what stands before the first c; *rest becomes what follows it, or empty. */
 struct slice str_split(struct slice *rest, char c);
 /* s as a C string in mem of size bytes. 0, -ENAMETOOLONG, or -EINVAL when s holds NUL. */

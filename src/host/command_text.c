@@ -71,19 +71,11 @@ static void add_all(struct pieces *p, struct command *c)
 		add_late(p, c);
 }
 
-static bool blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r' || c == '\n';
-}
-
 static void strip_start(struct pieces *p)
 {
 	for (size_t i = 0; i < p->n; i++) {
-		struct slice *s = &p->all[i].text;
-
-		while (s->n > 0 && blank(s->p[0]))
-			*s = slice_from(*s, 1);
-		if (s->n > 0)
+		p->all[i].text = str_trim_start(p->all[i].text);
+		if (p->all[i].text.n > 0)
 			return;
 	}
 }
@@ -91,11 +83,8 @@ static void strip_start(struct pieces *p)
 static void strip_end(struct pieces *p)
 {
 	for (size_t i = p->n; i-- > 0;) {
-		struct slice *s = &p->all[i].text;
-
-		while (s->n > 0 && blank(s->p[s->n - 1]))
-			s->n--;
-		if (s->n > 0)
+		p->all[i].text = str_trim_end(p->all[i].text);
+		if (p->all[i].text.n > 0)
 			return;
 	}
 }
