@@ -223,8 +223,9 @@ def program(directory, name, script):
 
 
 def tree(path):
-    """Every name below a directory, relative, sorted."""
-    return sorted(str(p.relative_to(path)) for p in pathlib.Path(path).rglob("*"))
+    """Every name below a directory, relative, sorted; others may be removing it meanwhile."""
+    return sorted(os.path.relpath(os.path.join(directory, name), path)
+                  for directory, names, files in os.walk(path) for name in names + files)
 
 
 def copied(source, target):
