@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,25 +11,39 @@
 #include "base/random.h"
 #include "base/str.h"
 
+enum { PIPE_WAIT_MS = 5000 };
+
+/* A pipe, as the shell's <(command) gives: is there something to read within the time? */
+static int wait_for_pipe(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, PIPE_WAIT_MS) > 0 ? 0 : -ETIMEDOUT;
+}
+
 static int read_all(int fd, struct buf *b)
 {
 	char part[4096];
 	ssize_t n;
+	int r = 0;
 
-	while ((n = read(fd, part, sizeof(part))) != 0) {
+	while (r == 0 && (n = read(fd, part, sizeof(part))) != 0) {
 		if (n > 0)
 			buf_put(b, part, (size_t)n);
+		else if (errno == EAGAIN)
+			r = wait_for_pipe(fd);
 		else if (errno != EINTR)
-			return -errno;
+			r = -errno;
 		if (b->failed)
-			return -E2BIG;
+			r = -E2BIG;
 	}
-	return 0;
+	return r;
 }
 
 int read_file(const char *path, struct buf *b)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY), r;
+	/* O_NONBLOCK: a FIFO that nobody writes to is empty, not a reason to wait for ever */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK), r;
 
 	if (fd < 0)
 		return -errno;

@@ -9,7 +9,10 @@
 
 #include "base/buf.h"
 
-/* The whole file behind what b holds. 0 or -errno; -E2BIG when it does not fit. */
+/*
+ * The whole file behind what b holds. 0 or -errno; -E2BIG when it does not fit. Also from a pipe;
+ * one that stays silent for seconds is -ETIMEDOUT.
+ */
 int read_file(const char *path, struct buf *b) __attribute__((warn_unused_result));
 /* All of text in a new file, or no file. 0 or -errno (-EEXIST). */
 int create_file(const char *path, mode_t mode, struct slice text)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 #include "base/file.h"
 
@@ -117,6 +118,35 @@ static void test_what_is_missing_or_no_file_is_told(void **state)
 	assert_int_equal(replace_file("/nowhere/here", 0600, LIT("x")), -ENOENT);
 }
 
+static void test_a_fifo_without_a_writer_is_empty(void **state)
+{
+	(void)state;
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_slice(content(), "");
+}
+
+static void test_a_pipe_that_is_written_slowly_is_read_whole(void **state)
+{
+	struct buf b;
+	char name[32];
+	int fd[2];
+
+	(void)state;
+	assert_int_equal(pipe(fd), 0);
+	snprintf(name, sizeof(name), "/dev/fd/%d", fd[0]);
+	if (fork() == 0) {
+		close(fd[0]);
+		usleep(50 * 1000);
+		_exit(write(fd[1], "token", 5) == 5 ? 0 : 1);
+	}
+	close(fd[1]);
+	buf_over(&b, mem, sizeof(mem));
+	assert_int_equal(read_file(name, &b), 0);
+	assert_slice(buf_all(&b), "token");
+	close(fd[0]);
+	assert_int_equal(wait(NULL) > 0, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -131,6 +161,9 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_a_directory_is_not_replaced, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_a_file_that_does_not_fit_is_told, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_a_fifo_without_a_writer_is_empty, setup, teardown),
+		cmocka_unit_test(test_a_pipe_that_is_written_slowly_is_read_whole),
 		cmocka_unit_test_setup_teardown(
 			test_what_is_missing_or_no_file_is_told, setup, teardown),
 	};
