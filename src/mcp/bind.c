@@ -94,6 +94,35 @@ static const char *bind_value(struct job *j, int i, int at)
 	return rule;
 }
 
+static bool among(struct slice s, struct slice choices)
+{
+	while (choices.n > 0)
+		if (slice_eq(s, str_split(&choices, '|')))
+			return true;
+	return false;
+}
+
+/* Of a string that may only be one of a few: is it? Else the refusal names them. */
+static bool bind_choice(struct job *j, int i)
+{
+	const struct arg *a = &j->tool->args[i];
+	char mem[NAME_SHOWN_MAX];
+	struct slice rest;
+	struct buf b;
+
+	if (!a->choices || !arg_given(j, i) || among(arg_str(j, i), slice_of(a->choices)))
+		return true;
+	buf_over(&b, mem, sizeof(mem) - 1);
+	buf_puts(&b, "must be one of");
+	for (rest = slice_of(a->choices); rest.n > 0;) {
+		struct slice choice = str_split(&rest, '|');
+
+		buf_printf(&b, " %.*s%s", SLICE(choice), rest.n > 0 ? "," : "");
+	}
+	mem[b.len] = '\0';
+	return refuse(j, slice_of(a->name), mem);
+}
+
 static int arg_index(const struct job *j, int key)
 {
 	for (int i = 0; j->tool->args && j->tool->args[i].name; i++)
@@ -123,7 +152,9 @@ static bool bind_member(struct job *j, int key)
 		return refuse(j, slice_of(j->tool->args[i].name), "given twice");
 	j->arg_token[i] = json_value(key);
 	rule = bind_value(j, i, j->arg_token[i]);
-	return !rule || refuse(j, slice_of(j->tool->args[i].name), rule);
+	if (rule)
+		return refuse(j, slice_of(j->tool->args[i].name), rule);
+	return bind_choice(j, i);
 }
 
 static bool required_given(struct job *j)

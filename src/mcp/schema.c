@@ -1,5 +1,7 @@
 #include "mcp/schema.h"
 
+#include "base/str.h"
+
 static const char *type_name(enum arg_type t)
 {
 	static const char *const names[] = {
@@ -17,12 +19,25 @@ static void put_type(struct jw *w, const char *name)
 	jw_str(w, "type", slice_of(name));
 }
 
+static void put_value(struct jw *w, const struct arg *a)
+{
+	struct slice rest = slice_of(a->choices ? a->choices : "");
+
+	put_type(w, type_name(a->type));
+	if (rest.n == 0)
+		return;
+	jw_array(w, "enum");
+	while (rest.n > 0)
+		jw_str(w, NULL, str_split(&rest, '|'));
+	jw_close(w);
+}
+
 /* The form of the reference: an optional argument is anyOf [T, null]. */
-static void put_nullable(struct jw *w, const char *name)
+static void put_nullable(struct jw *w, const struct arg *a)
 {
 	jw_array(w, "anyOf");
 	jw_object(w, NULL);
-	put_type(w, name);
+	put_value(w, a);
 	jw_close(w);
 	jw_object(w, NULL);
 	put_type(w, "null");
@@ -44,9 +59,9 @@ static void put_property(struct jw *w, const struct arg *a)
 {
 	jw_object(w, a->name);
 	if (a->flags & ARG_NULL)
-		put_nullable(w, type_name(a->type));
+		put_nullable(w, a);
 	else
-		put_type(w, type_name(a->type));
+		put_value(w, a);
 	put_default(w, a);
 	jw_str(w, "description", slice_of(a->desc));
 	jw_close(w);

@@ -26,7 +26,8 @@ struct arg {
 	enum arg_type type;
 	unsigned flags;
 	const char *desc;
-	const char *dflt; /* JSON text of the default; ARG_DEFAULT_ROOT: the workspace root */
+	const char *dflt;    /* JSON text of the default; ARG_DEFAULT_ROOT: the workspace root */
+	const char *choices; /* of a string: "a|b|c" are the ones taken; NULL: any */
 };
 
 /* The default of file_list's path: known at start only. */

@@ -97,6 +97,17 @@ static inline enum step show(struct job *j)
 		arg_bool(j, SHOW_B), arg_given(j, SHOW_T), (long long)arg_num(j, SHOW_T), SLICE(t));
 }
 
+enum { PICK_COLOUR };
+static const struct arg pick_args[] = {
+	[PICK_COLOUR] = { "colour", ARG_STR, ARG_NULL, "Which", NULL, "red|green" },
+	{ 0 },
+};
+
+static inline enum step pick(struct job *j)
+{
+	return tool_printf(j, "%d%.*s", arg_given(j, PICK_COLOUR), SLICE(arg_str(j, PICK_COLOUR)));
+}
+
 static inline enum step waited(struct job *j)
 {
 	return tool_text(j, LIT("waited"));
@@ -158,6 +169,7 @@ static inline enum step failing(struct job *j)
 static const struct tool peer_tools[] = {
 	{ "echo", "Echo", "Say it again", echo_args, TOOL_READS | TOOL_IDEMPOTENT, echo },
 	{ "show", "Show", "Show arguments", show_args, TOOL_READS, show },
+	{ "pick", "Pick", "Pick one", pick_args, TOOL_READS, pick },
 	{ "wait", "Wait", "Wait", NULL, TOOL_SPAWNS, wait_start },
 	{ "stay", "Stay", "Wait without a child", NULL, 0, wait_start },
 	{ "fill", "Fill", "Say much", fill_args, 0, fill },

@@ -8,6 +8,11 @@
 #define refused(args, rule)                                                                        \
 	asked(ARGS(args), OK("1", FAIL_RESULT("Invalid arguments for show: " rule)))
 
+#define picks_none(word)                                                                           \
+	asked(CALL("1", "pick", "{\"colour\":" word "}"),                                          \
+		OK("1", FAIL_RESULT("Invalid arguments for pick: colour: must be one of red, "     \
+				    "green")))
+
 /* What `show` says of arguments that are not given. */
 #define NO_S "s0= "
 #define NO_N "n0=0 "
@@ -110,6 +115,21 @@ static void test_nul_is_taken_only_where_content_may_hold_it(void **state)
 	(void)state;
 	refused("{\"s\":\"a\\u0000b\"}", "s: must not contain a NUL character");
 	asked(CALL("1", "echo", "{\"text\":\"a\\u0000b\"}"), OK("1", TEXT_RESULT("a\\u0000b")));
+}
+
+static void test_of_a_few_words_only_these_are_taken(void **state)
+{
+	(void)state;
+	asked(CALL("1", "pick", "{\"colour\":\"green\"}"), OK("1", TEXT_RESULT("1green")));
+	asked(CALL("1", "pick", "{\"colour\":\"r\\u0065d\"}"), OK("1", TEXT_RESULT("1red")));
+	asked(CALL("1", "pick", "{\"colour\":null}"), OK("1", TEXT_RESULT("0")));
+	picks_none("\"blue\"");
+	picks_none("\"\"");
+	picks_none("\"Red\"");
+	picks_none("\"re\"");
+	picks_none("\"red|green\"");
+	asked(CALL("1", "pick", "{\"colour\":1}"),
+		OK("1", FAIL_RESULT("Invalid arguments for pick: colour: must be a string")));
 }
 
 /* --- integers --- */
@@ -220,6 +240,7 @@ int main(void)
 		TEST(test_strings_are_never_bent),
 		TEST(test_half_a_surrogate_pair_is_no_text),
 		TEST(test_nul_is_taken_only_where_content_may_hold_it),
+		TEST(test_of_a_few_words_only_these_are_taken),
 		TEST(test_an_integer_may_be_written_in_every_lossless_form),
 		TEST(test_what_is_no_integer_is_refused),
 		TEST(test_an_integer_too_large_is_out_of_range),

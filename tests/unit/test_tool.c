@@ -234,6 +234,18 @@ static void test_a_default_may_be_the_root_whatever_its_name(void **state)
 		"\"Where\"}"));
 }
 
+static void test_the_few_words_an_argument_takes_are_an_enum(void **state)
+{
+	struct slice bad;
+
+	(void)state;
+	assert_int_equal(tools_choose(peer_sets, "pick", false, &bad), 0);
+	assert_non_null(
+		strstr(listing(), "\"colour\":{\"anyOf\":[{\"type\":\"string\",\"enum\":[\"red\","
+				  "\"green\"]},{\"type\":"
+				  "\"null\"}],\"default\":null,\"description\":\"Which\"}"));
+}
+
 static void test_no_tools_are_an_empty_list(void **state)
 {
 	(void)state;
@@ -257,6 +269,7 @@ int main(void)
 		cmocka_unit_test_setup(test_structured_results_are_told_in_each_row, choose_peer),
 		TEST(test_all_four_hints_are_told_of_each_tool),
 		TEST(test_a_default_may_be_the_root_whatever_its_name),
+		TEST(test_the_few_words_an_argument_takes_are_an_enum),
 		TEST(test_no_tools_are_an_empty_list),
 	};
 
