@@ -78,6 +78,8 @@ enum {
 	CHILD_ENV_MAX = 1024,   /* variables handed on */
 	CHILD_ENV_MORE = 128,   /* variables one command gets besides */
 	COMMAND_ARGS_MAX = 256, /* words of one command */
+	PACKAGES_MAX = 200,     /* of one workspace_install; they are words of a command */
+	INSTALL_MS = 120 * 1000,
 
 	/* Git: the reference's times */
 	GIT_MS = 30 * 1000,

@@ -178,6 +178,29 @@ struct slice str_split(struct slice *rest, char c)
 	return head;
 }
 
+struct slice str_word(struct slice *rest)
+{
+	struct slice word = { 0 };
+
+	while (rest->n > 0 && is_blank(rest->p[0]))
+		*rest = slice_from(*rest, 1);
+	word.p = rest->p;
+	while (word.n < rest->n && !is_blank(word.p[word.n]))
+		word.n++;
+	*rest = slice_from(*rest, word.n);
+	return word;
+}
+
+bool str_among(struct slice s, const char *list, char sep)
+{
+	struct slice rest = slice_of(list);
+
+	while (rest.n > 0)
+		if (slice_eq(s, str_split(&rest, sep)))
+			return true;
+	return false;
+}
+
 int str_c(struct slice s, char *mem, size_t size)
 {
 	if (str_has(s, '\0'))

@@ -59,6 +59,11 @@ struct slice str_trim_start(struct slice s);
 struct slice str_trim_end(struct slice s);
 /* Cuts off and returns what stands before the first c; *rest becomes what follows it, or empty. */
 struct slice str_split(struct slice *rest, char c);
+/* Likewise what stands before the first blank; blanks before it are skipped. Empty: no word is
+ * left. */
+struct slice str_word(struct slice *rest);
+/* Is s one of the words of list, which sep stands between? */
+bool str_among(struct slice s, const char *list, char sep);
 /* s as a C string in mem of size bytes. 0, -ENAMETOOLONG, or -EINVAL when s holds NUL. */
 int str_c(struct slice s, char *mem, size_t size) __attribute__((warn_unused_result));
 /* n bytes as 2n lower-case hex digits and a NUL. */

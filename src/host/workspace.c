@@ -6,9 +6,10 @@
 
 #include "base/str.h"
 #include "bounds.h"
+#include "host/command.h"
 #include "host/facts.h"
 #include "host/host.h"
-#include "loop/child.h"
+#include "host/workspace.h"
 
 enum {
 	INFO_TEXT_MAX = 16 * KIB,
@@ -18,14 +19,12 @@ enum {
 
 /* One workspace_info; lives in the job's memory. */
 struct info {
-	struct job *job;
+	struct command command;
 	struct buf text;
-	struct child child;
-	struct capture said;
-	const char *argv[3]; /* the program that was asked last */
-	char path[PATH_MAX];
+	const char *asked;   /* the program that was asked last */
+	char path[PATH_MAX]; /* the program that was found last */
+	int err;             /* why it was not asked, or 0 */
 	bool installed;
-	int err; /* why it could not be asked, or 0 */
 	char mem[INFO_TEXT_MAX];
 };
 
@@ -36,64 +35,40 @@ static void heading(struct info *s, const char *name)
 
 /* ---- asking programs for their version ---- */
 
-static void version_said(struct child *c)
-{
-	job_wake(container_of(c, struct info, child)->job);
-}
-
-static void version_cancel(struct job *j)
-{
-	struct info *s = j->state;
-
-	child_end(&s->child);
-}
-
 /* Runs `program --version`, then next; next comes at once when it cannot be run. */
 static enum step version_ask(struct job *j, const char *program, enum step (*next)(struct job *j))
 {
 	struct info *s = j->state;
 
-	s->argv[0] = program;
-	s->argv[1] = "--version";
-	s->child = (struct child){
-		.path = s->path,
-		.argv = s->argv,
-		.cwd = -1,
-		.limit_ms = VERSION_MS,
-		.out = &s->said,
-		.done = version_said,
-	};
+	s->asked = program;
 	s->err = child_find(program, s->path, sizeof(s->path));
-	s->installed = s->err != -ENOENT;
-	if (s->err == 0)
-		s->err = capture_open(&s->said, VERSION_MAX);
-	if (s->err == 0)
-		s->err = child_start(&s->child);
+	s->installed = s->err != -ENOENT; /* exec may say ENOENT as well, of an interpreter */
 	if (s->err < 0)
 		return next(j);
-	j->cancel = version_cancel;
-	return job_wait(j, next);
+	command_program(&s->command, program);
+	command_arg(&s->command, "--version");
+	s->err = command_start(&s->command, VERSION_MS);
+	return s->err < 0 ? next(j) : job_wait(j, next);
 }
 
 static void version_put(struct info *s)
 {
+	const struct child *c = &s->command.child;
 	struct slice parts[3];
 
 	if (!s->installed)
-		buf_printf(&s->text, "%s not installed\n", s->argv[0]);
+		buf_printf(&s->text, "%s not installed\n", s->asked);
 	else if (s->err < 0)
-		buf_printf(&s->text, "%s cannot be run: %s\n", s->argv[0], strerror(-s->err));
-	else if (s->child.timed_out)
-		buf_printf(&s->text, "%s does not answer\n", s->argv[0]);
-	else if (s->child.status != 0)
-		buf_printf(&s->text, "%s fails with exit code %d\n", s->argv[0],
-			child_exit_code(&s->child));
+		buf_printf(&s->text, "%s cannot be run: %s\n", s->asked, strerror(-s->err));
+	else if (c->timed_out)
+		buf_printf(&s->text, "%s does not answer\n", s->asked);
+	else if (command_failed(&s->command))
+		buf_printf(&s->text, "%s fails with exit code %d\n", s->asked, child_exit_code(c));
 	else {
-		capture_parts(&s->said, parts);
-		buf_slice(&s->text, str_trim(parts[0]));
+		capture_parts(&s->command.out, parts);
+		buf_slice(&s->text, slice_head(str_trim(parts[0]), VERSION_MAX));
 		buf_putc(&s->text, '\n');
 	}
-	capture_close(&s->said);
 }
 
 /* ---- the sections, in order ---- */
@@ -129,25 +104,17 @@ static enum step info_git(struct job *j)
 
 	version_put(s);
 	heading(s, "Git");
+	command_again(&s->command);
 	return version_ask(j, "git", info_rest);
-}
-
-static void info_cleanup(struct job *j)
-{
-	struct info *s = j->state;
-
-	capture_close(&s->said);
 }
 
 static enum step workspace_info(struct job *j)
 {
-	struct info *s = job_state(j, sizeof(*s));
+	struct info *s = command_new(j, sizeof(*s));
 
 	if (!s)
 		return tool_fail(j, "no memory for the answer: the server's budget is used up");
-	s->job = j;
 	buf_over(&s->text, s->mem, sizeof(s->mem));
-	j->cleanup = info_cleanup;
 	heading(s, "OS");
 	facts_os(&s->text);
 	heading(s, "Node");
@@ -160,6 +127,11 @@ const struct tool workspace_tools[] = {
 		"Operating system, versions of node and git, free disk and memory, the workspace root, and which package "
 		"managers and download tools there are",
 		NULL, TOOL_READS | TOOL_IDEMPOTENT | TOOL_SPAWNS, workspace_info },
+	{ "workspace_install", "Install packages",
+		"Install packages with a package manager of this machine, in the workspace root. dnf, apt, opkg and apk go through "
+		"sudo where the server is not root; ended after 120 s. What needs options, such as pip install -r, is for "
+		"terminal_exec",
+		workspace_install_args, TOOL_DESTROYS | TOOL_OPEN | TOOL_SPAWNS, workspace_install },
 	{ 0 },
 };
 // clang-format on

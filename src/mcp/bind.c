@@ -94,14 +94,6 @@ static const char *bind_value(struct job *j, int i, int at)
 	return rule;
 }
 
-static bool among(struct slice s, struct slice choices)
-{
-	while (choices.n > 0)
-		if (slice_eq(s, str_split(&choices, '|')))
-			return true;
-	return false;
-}
-
 /* Of a string that may only be one of a few: is it? Else the refusal names them. */
 static bool bind_choice(struct job *j, int i)
 {
@@ -110,7 +102,7 @@ static bool bind_choice(struct job *j, int i)
 	struct slice rest;
 	struct buf b;
 
-	if (!a->choices || !arg_given(j, i) || among(arg_str(j, i), slice_of(a->choices)))
+	if (!a->choices || !arg_given(j, i) || str_among(arg_str(j, i), a->choices, '|'))
 		return true;
 	buf_over(&b, mem, sizeof(mem) - 1);
 	buf_puts(&b, "must be one of");

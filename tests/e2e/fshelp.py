@@ -49,8 +49,8 @@ class OtherUser:
                 os.chown(path, self.uid, self.uid, follow_symlinks=False)
 
     def start(self, server, **more):
-        wrap = ["setpriv", f"--reuid={self.uid}", f"--regid={self.uid}", "--clear-groups"] if os.geteuid() == 0 else []
-        wrap += ["sh", "-c", 'own=$1; shift 2; exec "$own" "$@"', "sh", str(self._binary)]
+        wrap = [shutil.which("setpriv"), f"--reuid={self.uid}", f"--regid={self.uid}", "--clear-groups"] if os.geteuid() == 0 else []
+        wrap += ["/bin/sh", "-c", 'own=$1; shift 2; exec "$own" "$@"', "sh", str(self._binary)]
         return server(wrap=wrap, root=self.root, **more)
 
     def remove(self):

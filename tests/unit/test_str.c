@@ -261,6 +261,32 @@ static void trimming_takes_blanks_at_both_ends_only(void **state)
 	assert_slice(str_trim(LIT("\v\f")), "\v\f");
 }
 
+static void words_stand_between_blanks(void **state)
+{
+	struct slice rest = LIT(" \ta b\r\n\nc d\v ");
+
+	(void)state;
+	assert_slice(str_word(&rest), "a");
+	assert_slice(str_word(&rest), "b");
+	assert_slice(str_word(&rest), "c");
+	assert_slice(str_word(&rest), "d\v");
+	assert_int_equal(str_word(&rest).n, 0);
+	assert_int_equal(rest.n, 0);
+	rest = (struct slice){ NULL, 0 };
+	assert_int_equal(str_word(&rest).n, 0);
+}
+
+static void a_word_of_a_list_is_found_whole(void **state)
+{
+	(void)state;
+	assert_true(str_among(LIT("a"), "a|bc", '|'));
+	assert_true(str_among(LIT("bc"), "a|bc", '|'));
+	assert_false(str_among(LIT("b"), "a|bc", '|'));
+	assert_false(str_among(LIT("a|bc"), "a|bc", '|'));
+	assert_false(str_among(LIT(""), "a|bc", '|'));
+	assert_false(str_among(LIT("a"), "", '|'));
+}
+
 static void prefixes_and_bytes_are_found(void **state)
 {
 	(void)state;
@@ -327,6 +353,8 @@ int main(void)
 		cmocka_unit_test(an_unfinished_end_becomes_one_replacement),
 		cmocka_unit_test(splitting_gives_every_part_and_ends_empty),
 		cmocka_unit_test(trimming_takes_blanks_at_both_ends_only),
+		cmocka_unit_test(words_stand_between_blanks),
+		cmocka_unit_test(a_word_of_a_list_is_found_whole),
 		cmocka_unit_test(prefixes_and_bytes_are_found),
 		cmocka_unit_test(a_C_string_is_ended_and_never_too_long),
 		cmocka_unit_test(hex_is_lower_case_and_ended),
