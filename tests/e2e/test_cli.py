@@ -12,6 +12,7 @@ import time
 
 import pytest
 
+from contract import NAMES
 from mcpwire import clean_environment
 
 HOST = {"SANDSTORM_TOOLS": "host"}
@@ -86,9 +87,7 @@ def test_tools_lists_a_line_a_tool(cli):
     done = cli("tools")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert [line.split()[0] for line in lines] == [
-        "file_read", "file_write", "file_delete", "file_list", "file_move", "file_mkdir", "terminal_exec",
-        "workspace_info"]
+    assert [line.split()[0] for line in lines] == NAMES
     assert all(len(line.split()) > 1 for line in lines)
 
 

@@ -12,11 +12,10 @@ import pytest
 from mcp import Client, MCPError
 from mcp.client.streamable_http import streamable_http_client
 
+from contract import NAMES
 from mcpwire import LEGACY, MODERN, wait_until
 
 MODES = ["legacy", "auto", MODERN]
-TOOLS = ["file_read", "file_write", "file_delete", "file_list", "file_move", "file_mkdir", "terminal_exec",
-         "workspace_info"]
 
 
 class Session:
@@ -65,7 +64,7 @@ def test_the_tools_are_listed(session):
     async def work(client):
         return (await client.list_tools()).tools
     tools = session.run(work)
-    assert [tool.name for tool in tools] == TOOLS
+    assert [tool.name for tool in tools] == NAMES
     assert all(tool.description and tool.input_schema["type"] == "object" for tool in tools)
 
 

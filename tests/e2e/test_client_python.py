@@ -12,11 +12,10 @@ import pytest
 from mcp import Client, MCPError
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from contract import NAMES
 from mcpwire import LEGACY, MARKER, MODERN, clean_environment, processes_with
 
 MODES = ["legacy", "auto", MODERN]
-TOOLS = ["file_read", "file_write", "file_delete", "file_list", "file_move", "file_mkdir", "terminal_exec",
-         "workspace_info"]
 
 
 class Session:
@@ -65,7 +64,7 @@ def test_the_tools_are_listed(session):
     async def work(client):
         return (await client.list_tools()).tools
     tools = session.run(work)
-    assert [tool.name for tool in tools] == TOOLS
+    assert [tool.name for tool in tools] == NAMES
     assert all(tool.description and tool.input_schema["type"] == "object" for tool in tools)
     assert all(isinstance(hint, bool) for tool in tools for hint in (
         tool.annotations.read_only_hint, tool.annotations.destructive_hint, tool.annotations.idempotent_hint,

@@ -1,6 +1,5 @@
-"""Deleting files, making directories, and how the file tools describe themselves."""
+"""Deleting files and making directories."""
 
-import json
 import os
 import stat
 
@@ -8,58 +7,12 @@ import pytest
 
 from fshelp import PING_MS, OtherUser, worst_ping
 
-FILE_TOOLS = ["file_read", "file_write", "file_delete", "file_list", "file_move", "file_mkdir"]
-
 
 @pytest.fixture
 def other(binary):
     user = OtherUser(binary)
     yield user
     user.remove()
-
-
-# -- the table ------------------------------------------------------------------------------------
-
-def tools(host):
-    return {tool["name"]: tool for tool in host.result("tools/list")["tools"]}
-
-
-def test_the_file_tools_come_first_in_the_order_of_the_reference(host):
-    assert list(tools(host))[:6] == FILE_TOOLS
-
-
-@pytest.mark.parametrize("tool, read_only, destructive, idempotent", [
-    ("file_read", True, False, True), ("file_write", False, True, True), ("file_delete", False, True, True),
-    ("file_list", True, False, True), ("file_move", False, True, False), ("file_mkdir", False, False, True),
-])
-def test_hints_say_what_a_tool_does(host, tool, read_only, destructive, idempotent):
-    assert tools(host)[tool]["annotations"] == {
-        "title": tools(host)[tool]["title"], "readOnlyHint": read_only, "destructiveHint": destructive,
-        "idempotentHint": idempotent, "openWorldHint": False}
-
-
-@pytest.mark.parametrize("tool", FILE_TOOLS)
-def test_every_tool_and_argument_is_described_in_a_sentence_or_two(host, tool):
-    described = tools(host)[tool]
-    assert 20 < len(described["description"]) < 300
-    for name, schema in described["inputSchema"]["properties"].items():
-        assert 10 < len(schema["description"]) < 120, name
-
-
-def test_the_schemas_are_those_of_existing_clients_but_for_the_optional_range(host, workspace):
-    """Decision 46."""
-    with open(os.path.join(os.path.dirname(__file__), "host-tools.schema.json")) as f:
-        reference = json.loads(f.read().replace("${SANDSTORM_WORKSPACE_ROOT}", str(workspace)))
-    for tool in reference["tools"]:
-        if tool["name"] not in FILE_TOOLS:
-            continue
-        schema = tools(host)[tool["name"]]["inputSchema"]
-        properties = {name: {k: v for k, v in rule.items() if k != "description"}
-                      for name, rule in schema["properties"].items()}
-        optional = [properties.pop(name, None) for name in ("offset", "limit")]
-        assert {**schema, "properties": properties} == tool["inputSchema"]
-        if tool["name"] == "file_read":
-            assert optional == [{"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None}] * 2
 
 
 # -- deleting -------------------------------------------------------------------------------------

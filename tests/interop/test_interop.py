@@ -9,11 +9,10 @@ import subprocess
 
 import pytest
 
+from contract import NAMES
 from mcpwire import LEGACY, MODERN
 from process import clean_environment, wait_until
 
-TOOLS = ["file_read", "file_write", "file_delete", "file_list", "file_move", "file_mkdir", "terminal_exec",
-         "workspace_info"]
 MODES = {"legacy": "legacy", "auto": "auto", "pinned": {"pin": MODERN}}
 
 
@@ -43,7 +42,7 @@ def test_the_typescript_client(clients, binary, workspace, request, transport, m
         told.update(command=binary, args=["--tools", "host"], env=clean_environment(workspace, {}))
     found = json.loads(run("node", "client.mjs", json.dumps(told), cwd=clients))
     assert found["version"] == (LEGACY[0] if mode == "legacy" else MODERN)
-    assert found["tools"] == TOOLS
+    assert found["tools"] == NAMES
     content = "a\r\nb \u20ac \U0001f600"
     assert text_of(found["written"]) == f"Written {len(content.encode())} bytes to {workspace}/ts.txt"
     assert text_of(found["read"]) == content and not found["read"].get("isError")
@@ -89,7 +88,7 @@ def inspector(request, clients, binary, workspace, tmp_path):
 
 def test_the_inspector_lists_and_calls(inspector, workspace):
     """Issue 4, shown by; `--strict` looks at the schemas."""
-    assert [tool["name"] for tool in inspector("--method", "tools/list", "--strict")["tools"]] == TOOLS
+    assert [tool["name"] for tool in inspector("--method", "tools/list", "--strict")["tools"]] == NAMES
     result = inspector("--method", "tools/call", "--tool-name", "file_write",
                        "--tool-arg", "path=i.txt", "content=inspected")
     assert "Written 9 bytes" in text_of(result) and (workspace / "i.txt").read_text() == "inspected"
