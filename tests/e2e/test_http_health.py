@@ -109,12 +109,12 @@ def test_no_field_of_a_request_stops_it(web):
 
 
 def test_it_is_found_under_its_spellings_and_is_not_kept_by_caches(remote):
-    """host-tools section 2."""
+    """host-tools section 2, fault 45."""
     for target in ("/health", "/health/", "/health?probe=1", "/healt%68"):
         assert remote.exchange("GET", target)["cache-control"] == "no-store"
     for method in ("POST", "DELETE", "PUT"):
         answer = remote.exchange(method, "/health", body=b"{}")
-        assert answer.status == 405 and "get" in answer.list("allow") and answer.json()["error"]      # fault 45
+        assert answer.status == 405 and "get" in answer.list("allow") and answer.json()["error"]
     assert remote.exchange("GET", "/health/x").status == 404
 
 

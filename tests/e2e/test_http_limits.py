@@ -82,7 +82,7 @@ def test_curl_posts_two_megabytes_without_waiting(remote, tmp_path, workspace):
 
 
 def test_a_length_over_the_limit_is_413_before_any_of_the_body(remote):
-    """H18: the limit is named; with a token or without the body is not waited for."""
+    """H18, fault 29: the limit is named; with a token or without the body is not waited for."""
     for length in (LIMIT + 1, 10**12, 2**63 - 1):
         with remote.connect() as c:
             c.send(request(fields=remote.fields({"Content-Length": length})))

@@ -64,7 +64,7 @@ def test_two_thousand_idle_connections_take_less_than_two_megabytes(web, record_
 
 
 def test_slow_connections_hold_up_nobody_and_are_closed_after_a_bound(web):
-    """H8, issue 4: 200 that send a byte a second, 50 a byte every 5 s, 20 that send nothing at all."""
+    """H8, fault 30: 200 that send a byte a second, 50 a byte every 5 s, 20 that send nothing at all."""
     w = web(env={"SANDSTORM_RATE_LIMIT": "0"})
     before = w.fd_count()
     text = w.bytes_of(ping(), {"X-Padding": "x" * 100})

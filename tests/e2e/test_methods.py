@@ -34,7 +34,7 @@ def test_ping_is_answered_with_an_empty_object_also_before_initialize(host):
 
 @pytest.mark.parametrize("method", UNKNOWN + ["subscriptions/listen"])
 def test_what_the_legacy_era_does_not_serve_is_an_unknown_method_by_name(host, method):
-    """mcp.md section 3; M5 for logging/setLevel. A notification's name with an id is a request."""
+    """Fault 47, mcp.md section 3; M5 for logging/setLevel. A notification's name with an id is a request."""
     host.initialize()
     error = host.error(method, {"level": "debug"} if method == "logging/setLevel" else None)
     assert error["code"] == NO_METHOD
@@ -118,7 +118,7 @@ def test_an_unknown_tool_comes_before_its_arguments(host):
 
 
 def test_results_have_text_content_and_a_flag(host, workspace):
-    """mcp.md section 5, M4: none of structuredContent without a schema."""
+    """Fault 64, mcp.md section 5, M4: the text goes out once, no structuredContent without a schema."""
     (workspace / "f").write_text("t")
     good, bad = host.call("file_read", path="f"), host.call("file_read", path="g")
     assert good["content"] == [{"type": "text", "text": "t"}]

@@ -283,6 +283,20 @@ def test_every_call_leaves_one_line_that_tells_the_tool_and_not_the_content(serv
     assert "very-private-text" not in s.stderr_text()
 
 
+def test_failing_calls_cost_next_to_nothing_and_one_line_each(server):
+    """Fault 36: 0.2 s of processor time and 6 kB of log that is no JSON for each."""
+    s = server(env={"SANDSTORM_LOG_FORMAT": "json"})
+    s.result("ping")
+    before, lines = s.cpu_seconds(), len(s.stderr_text().splitlines())
+    for n in range(200):
+        s.failure("file_read", path=f"none{n}")
+    assert s.cpu_seconds() - before < 0.5
+    assert s.close() == 0
+    log = [json.loads(line) for line in s.stderr_text().splitlines()[lines:]]
+    assert len([entry for entry in log if entry.get("tool") == "file_read"]) == 200 and len(log) < 205
+    assert len(s.stderr_text()) < 200 * 300
+
+
 def test_a_json_log_is_one_object_a_line(server):
     """Decision 16: SANDSTORM_LOG_FORMAT=json."""
     s = server(env={"SANDSTORM_LOG_FORMAT": "json", "SANDSTORM_LOG_LEVEL": "DEBUG"})

@@ -34,6 +34,16 @@ def serves_the_host_tools(answers):
     return answers[0]["id"] == 1 and "file_read" in names and "terminal_exec" in names
 
 
+def test_nobody_is_told_that_a_list_of_commands_is_a_boundary(binary, tmp_path):
+    """X9: such lists are bypassed. Who may run commands has a shell, and a command is run however it is spelled."""
+    assert re.search(r"Whoever may call `terminal_exec` has a shell with the rights of this process", README)
+    assert not re.search(r"(forbidden|blocked|denied|dangerous) commands", README, re.I)
+    (tmp_path / "f").touch()
+    done = subprocess.run([str(binary), "call", "terminal_exec", json.dumps({"command": "$(echo r)m f; /bin/rm -f none"})],
+                          env={"SANDSTORM_WORKSPACE_ROOT": str(tmp_path), "PATH": "/usr/bin:/bin"}, timeout=20)
+    assert done.returncode == 0 and not (tmp_path / "f").exists()
+
+
 def test_the_desktop_block_starts_a_server_with_the_host_tools(binary, tmp_path):
     entry = json.loads(block("claude-desktop"))["mcpServers"]["sandstorm"]
     assert (entry["command"], entry["env"]) == (INSTALLED, {"SANDSTORM_WORKSPACE_ROOT": ROOT})
