@@ -30,6 +30,7 @@ struct install {
 	const struct install_manager *manager;
 	const struct install_way *way;
 	bool sudo;
+	bool set_env; /* by sudo */
 };
 
 /* ---- which manager ---- */
@@ -63,17 +64,23 @@ static bool find_manager(struct job *j, struct install *s)
 	return s->way;
 }
 
+/* sudo keeps none of our variables; those on its command line it sets where the rules allow it. */
+static void put_sudo(struct install *s)
+{
+	command_program(&s->command, "sudo");
+	command_arg(&s->command, "-n"); /* nobody is there to type a password */
+	for (const char *const *v = s->manager->env; s->set_env && *v; v++)
+		command_arg(&s->command, *v);
+}
+
 static void put_program(struct install *s)
 {
 	const char *const *word = s->way->words;
 
-	s->sudo = s->manager->root && geteuid() != 0;
-	if (s->sudo) {
-		command_program(&s->command, "sudo");
-		command_arg(&s->command, "-n"); /* nobody is there to type a password */
-	} else {
+	if (s->sudo)
+		put_sudo(s);
+	else
 		command_program(&s->command, *word++);
-	}
 	while (*word)
 		command_arg(&s->command, *word++);
 	s->command.env = s->manager->env;
@@ -162,36 +169,49 @@ static bool sudo_refused(const struct install *s)
 	struct slice parts[3];
 
 	capture_parts(&s->command.err, parts);
-	return s->sudo && s->command.out.total == 0 && str_starts(parts[0], "sudo: ");
+	return s->sudo && s->command.out.total == 0 && str_starts(parts[0], "sudo");
 }
 
 /* What to do about it. */
 static enum step failure_note(struct job *j, const struct install *s)
 {
+	static const char late[] = "%s runs as root by sudo, where only TERM reaches it: it may "
+				   "still be at work";
+	static const char refused[] = "%s needs root: run this server as root, or let uid %u run "
+				      "%s by sudo without a password";
 	const struct install_manager *m = s->manager;
 
+	if (s->command.child.timed_out)
+		return s->sudo ? tool_note(j, late, m->name) : STEP_DONE;
 	if (sudo_refused(s))
-		return tool_note(j,
-			"%s needs root: run this server as root, or let uid %u run %s "
-			"by sudo without a password",
-			m->name, (unsigned)geteuid(), s->way->words[0]);
-	if (s->command.child.timed_out && s->sudo)
-		return tool_note(j,
-			"%s runs as root, where this server cannot end it: it may "
-			"still be at work",
-			m->name);
-	if (!s->command.child.timed_out && m->refresh)
+		return tool_note(j, refused, m->name, (unsigned)geteuid(), s->way->words[0]);
+	if (m->refresh)
 		return tool_note(j, "if a package is not known: `%s` fetches the lists of packages",
 			m->refresh);
 	return STEP_DONE;
 }
 
+static enum step install_run(struct job *j, struct install *s);
+
 static enum step install_answer(struct job *j)
 {
-	const struct install *s = j->state;
+	struct install *s = j->state;
 
+	if (command_failed(&s->command) && s->set_env && sudo_refused(s)) {
+		s->set_env = false; /* it may allow the manager, but no variables */
+		command_again(&s->command);
+		return install_run(j, s);
+	}
 	command_text(j, TEXT_BOTH);
 	return command_failed(&s->command) ? failure_note(j, s) : STEP_DONE;
+}
+
+static enum step install_run(struct job *j, struct install *s)
+{
+	put_program(s);
+	if (!put_packages(j, s) || !sudo_is_here(j, s))
+		return STEP_DONE;
+	return command_run(&s->command, INSTALL_MS, install_answer);
 }
 
 enum step workspace_install(struct job *j)
@@ -207,11 +227,10 @@ enum step workspace_install(struct job *j)
 	s->command.hide_secrets = true;
 	if (!find_manager(j, s))
 		return STEP_DONE;
-	put_program(s);
-	if (!put_packages(j, s) || !sudo_is_here(j, s))
-		return STEP_DONE;
+	s->sudo = s->manager->root && geteuid() != 0;
+	s->set_env = s->sudo && s->manager->env;
 	s->command.cwd = path_open_dir(&p, (struct slice){ 0 }, true);
 	if (s->command.cwd < 0)
 		return path_fail(j, &p, (struct slice){ 0 }, s->command.cwd);
-	return command_run(&s->command, INSTALL_MS, install_answer);
+	return install_run(j, s);
 }

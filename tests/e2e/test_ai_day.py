@@ -169,7 +169,7 @@ async def commits_and_pushes(coder, outside):
     assert "modified:   README.md" in status and "app.py" in status
     assert "3 files changed" in await coder.does("git_commit", message="Greet over HTTP\n\nIt's \"new\": $(id)",
                                                  path="project")
-    assert (await coder.does("git_log", n=1, path="project")).endswith(" Greet over HTTP")
+    assert (await coder.does("git_log", n=1, path="project")).endswith(" Greet over HTTP\n")
     await coder.fails("git_commit", message="Nothing", path="project")
     await coder.does("git_push", branch="feature/greeting", path="project")
     assert outside.git(outside.remote, "log", "-1", "--format=%an: %B", "feature/greeting").strip() == \

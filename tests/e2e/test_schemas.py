@@ -33,7 +33,7 @@ HINTS = {
     "git_push":                 (False, True, True, True),
     "git_pull":                 (False, True, False, True),
     "git_branch":               (False, False, False, False),
-    "git_checkout":             (False, True, True, False),
+    "git_checkout":             (False, True, False, False),   # "-" goes back
     "git_diff":                 (True, False, True, False),
     "git_log":                  (True, False, True, False),
     "workspace_info":           (True, False, True, False),
