@@ -153,10 +153,9 @@ async def tries_it_in_the_background(coder, workspace):
     pid = re.match(r"PID: (\d+)\nStarted background process \1", started).group(1)
     page = await coder.does("terminal_exec", command=fetch(f"http://127.0.0.1:{port}/world"))
     assert "Hello, world!" in page
-    log = re.search(r"/\S*sandstorm\S*\d+\S*", started).group().rstrip(".,;:")
-    said = await coder.does("file_read", path=log)
-    assert said.startswith("serving\n") and "GET /world" in said
-    assert await coder.does("terminal_kill", pid=int(pid)) == f"Sent SIGTERM to {pid}"
+    said = await coder.does("file_read", path=re.search(r"/\S+\.log", started).group())
+    assert "running" in said.split("\n")[0] and "\nserving\n" in said and "GET /world" in said
+    assert (await coder.does("terminal_kill", pid=int(pid))).split("\n")[0] == f"Sent SIGTERM to {pid}"
     wait_until(lambda: not os.path.exists(f"/proc/{pid}"), "the web server is gone")
     await coder.fails("terminal_exec", command=f"exec 3<>/dev/tcp/127.0.0.1/{port}")
     assert "No such process" in await coder.fails("terminal_kill", pid=int(pid))
