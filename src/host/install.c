@@ -163,17 +163,16 @@ static bool put_packages(struct job *j, struct install *s)
 
 /* ---- the answer ---- */
 
-/* Did sudo refuse, before the manager had its turn? Also sudo's warnings begin like that. */
-static bool sudo_refused(const struct install *s)
+/* Did sudo refuse, so that the manager never had its turn? Then the last word is sudo's. */
+static bool sudo_refused(struct install *s)
 {
-	struct slice parts[3];
+	struct slice last = capture_last_line(&s->command.err);
 
-	capture_parts(&s->command.err, parts);
-	return s->sudo && s->command.out.total == 0 && str_starts(parts[0], "sudo");
+	return s->sudo && (str_starts(last, "sudo") || str_starts(last, "Sorry, "));
 }
 
 /* What to do about it. */
-static enum step failure_note(struct job *j, const struct install *s)
+static enum step failure_note(struct job *j, struct install *s)
 {
 	static const char late[] = "%s runs as root by sudo, where only TERM reaches it: it may "
 				   "still be at work";

@@ -355,6 +355,7 @@ def test_without_sudo_the_reason_is_told(server, user, manager, program, verb):
     "sudo: a password is required",
     'sudo: The "no new privileges" flag is set, which prevents sudo from running as root.',
     "sudo: /usr/bin/sudo must be owned by uid 0 and have the setuid bit set",
+    "Sorry, user dev is not allowed to execute /usr/bin/apt-get install -y jq as root on box.",
 ])
 def test_where_sudo_cannot_work_its_reason_and_the_remedy_are_told(server, user, said):
     user.box.has("apt-get").has("sudo", text=f"#!/bin/sh\necho '{said}' >&2\nexit 1\n")
@@ -366,11 +367,11 @@ def test_where_sudo_cannot_work_its_reason_and_the_remedy_are_told(server, user,
 
 def test_a_warning_of_sudo_is_not_taken_for_its_refusal(server, user):
     """A host without a name: sudo complains, apt-get runs and fails."""
-    user.box.has("apt-get", text="#!/bin/sh\necho Reading; echo 'E: broken' >&2; exit 100\n")
+    user.box.has("apt-get", text="#!/bin/sh\necho 'E: broken' >&2; exit 100\n")
     user.box.has("sudo", text='#!/bin/sh\necho "sudo: unable to resolve host box" >&2\nshift; exec /usr/bin/env "$@"\n')
     result = install(user.start(server, env=user.box.env), "jq", "apt")
     texts = [block["text"] for block in result["content"]]
-    assert texts == ["Reading\n\nsudo: unable to resolve host box\nE: broken",
+    assert texts == ["sudo: unable to resolve host box\nE: broken",
                      "if a package is not known: `apt-get update` fetches the lists of packages"]
 
 
