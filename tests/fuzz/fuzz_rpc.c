@@ -184,21 +184,23 @@ static const struct sink sink = { .event = on_event, .reply = on_reply, .cancel_
 
 /* --- tools --- */
 
-enum { ANY_STR, ANY_INT, ANY_BOOL, ANY_SECONDS, ANY_OPTIONAL };
+enum { ANY_STR, ANY_INT, ANY_BOOL, ANY_SECONDS, ANY_OPTIONAL, ANY_CHOICE };
 static const struct arg any_args[] = {
 	[ANY_STR] = { "str", ARG_STR, 0, "", "\"\"" },
 	[ANY_INT] = { "int", ARG_INT, ARG_NULL, "", NULL },
 	[ANY_BOOL] = { "bool", ARG_BOOL, 0, "", "false" },
 	[ANY_SECONDS] = { "seconds", ARG_SECONDS, ARG_NULL, "", NULL },
 	[ANY_OPTIONAL] = { "optional", ARG_STR, ARG_NULL, "", NULL },
+	[ANY_CHOICE] = { "choice", ARG_STR, ARG_NULL, "", NULL, "a|bc" },
 	{ 0 },
 };
 
 /* Binds every type; what is bound must hold to its type's promise. */
 static enum step any(struct job *j)
 {
-	struct slice s = arg_str(j, ANY_STR);
+	struct slice s = arg_str(j, ANY_STR), choice = arg_str(j, ANY_CHOICE);
 
+	MUST(!arg_given(j, ANY_CHOICE) || slice_is(choice, "a") || slice_is(choice, "bc"));
 	MUST(!str_has(s, '\0'));
 	for (struct slice rest = s; rest.n > 0; rest = slice_from(rest, (size_t)utf8_seq(rest)))
 		MUST(utf8_seq(rest) > 0);
