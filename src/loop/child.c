@@ -20,7 +20,6 @@
  */
 
 enum {
-	TAG_HALF = CHILD_TAG_LEN / 2,
 	LOOKS = 2,          /* that must find nobody: one may miss a process just calling exec */
 	LOOK_AGAIN_MS = 10, /* much longer than an exec takes */
 	EXIT_LOOKS = 20,    /* at the end of the server, which must not take long */
@@ -28,13 +27,13 @@ enum {
 };
 
 /* The first half of every tag, by which all we started can be found; empty before the first. */
-static char server_tag[TAG_HALF + 1];
+static char server_tag[PROC_TAG_HALF + 1];
 
 static struct child *children;
 
 static void random_half(char *out)
 {
-	unsigned char raw[TAG_HALF / 2];
+	unsigned char raw[PROC_TAG_HALF / 2];
 
 	random_name(raw, sizeof(raw));
 	str_hex(raw, sizeof(raw), out);
@@ -44,8 +43,8 @@ static void make_tag(char *tag)
 {
 	if (server_tag[0] == '\0')
 		random_half(server_tag);
-	memcpy(tag, server_tag, TAG_HALF);
-	random_half(tag + TAG_HALF);
+	memcpy(tag, server_tag, PROC_TAG_HALF);
+	random_half(tag + PROC_TAG_HALF);
 }
 
 static void forget(struct child *c)
@@ -94,6 +93,7 @@ static void finish(struct child *c)
 	timer_clear(&c->drain);
 	forget(c);
 	c->status = c->proc.status;
+	c->over = true;
 	c->done(c);
 }
 
@@ -126,16 +126,24 @@ static void drain_over(struct timer *t)
 	settle(container_of(t, struct child, drain));
 }
 
+static void drain_start(struct child *c)
+{
+	c->drain_end = loop_now() + DRAIN_CAP_MS;
+	timer_set(&c->drain, DRAIN_IDLE_MS);
+}
+
 static void leader_ended(struct proc *p)
 {
 	struct child *c = container_of(p, struct child, proc);
 
 	timer_clear(&c->limit);
-	c->drain_end = loop_now() + DRAIN_CAP_MS;
+	c->status = p->status;
+	if (c->exited)
+		c->exited(c);
 	if (pipes_ended(c))
 		settle(c);
-	else
-		timer_set(&c->drain, DRAIN_IDLE_MS);
+	else if (!c->exited || c->ending)
+		drain_start(c);
 }
 
 /* ---- output ---- */
@@ -145,8 +153,16 @@ static void still_talking(struct child *c)
 {
 	int64_t left = c->drain_end - loop_now();
 
-	if (!c->proc.running && left > 0)
+	if (c->drain.set && left > 0)
 		timer_set(&c->drain, left < DRAIN_IDLE_MS ? left : DRAIN_IDLE_MS);
+}
+
+static void take(struct child *c, struct capture *to, struct slice bytes)
+{
+	if (c->got)
+		c->got(c, bytes);
+	else
+		capture_put(to, bytes);
 }
 
 static void stream_ready(struct child *c, struct watch *w, struct capture *to)
@@ -156,7 +172,7 @@ static void stream_ready(struct child *c, struct watch *w, struct capture *to)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n > 0) {
-		capture_put(to, (struct slice){ drain_buffer(), (size_t)n });
+		take(c, to, (struct slice){ drain_buffer(), (size_t)n });
 		still_talking(c);
 		return;
 	}
@@ -197,6 +213,7 @@ static void stuck(struct timer *t)
 
 	if (c->proc.running) {
 		proc_forget(&c->proc);
+		c->proc.running = false;
 		c->proc.status = SIGKILL;
 	}
 	finish(c);
@@ -212,14 +229,32 @@ static void grace_over(struct timer *t)
 	timer_set(&c->grace, KILL_STUCK_MS);
 }
 
+bool child_left_any(const struct child *c)
+{
+	return c->over && proc_signal_tagged(c->tag, 0, 0) > 0;
+}
+
+static void enlist(struct child *c)
+{
+	c->next = children;
+	children = c;
+	c->over = c->ending = c->killed = false;
+	c->found_none = 0;
+}
+
+/* Without its leader nothing but the drain timer would look who is left. */
 void child_end(struct child *c)
 {
+	if (c->over)
+		enlist(c);
 	if (c->ending)
 		return;
 	c->ending = true;
 	signal_all(c, SIGTERM);
 	c->grace.fire = grace_over;
 	timer_set(&c->grace, KILL_GRACE_MS);
+	if (!c->proc.running)
+		drain_start(c);
 }
 
 static void limit_over(struct timer *t)
@@ -274,8 +309,7 @@ static void prepare(struct child *c)
 	c->grace = (struct timer){ 0 };
 	c->drain = (struct timer){ .fire = drain_over };
 	c->status = 0;
-	c->timed_out = c->held = c->ending = c->killed = false;
-	c->found_none = 0;
+	c->timed_out = c->held = false;
 }
 
 /* Watches the reading end; gives the writing end or -errno. */
@@ -303,7 +337,8 @@ static void fd_close(int fd)
 /* The pid or -errno; our ends of the pipes are then in the watches, the child's ends closed. */
 static int start_with_pipes(struct child *c)
 {
-	struct spawn s = { c->path, c->argv, environ_for(c->tag, c->env), c->cwd, -1, -1, -1 };
+	struct spawn s = { c->path, c->argv, environ_for(c->tag, c->env), c->cwd, -1, -1, -1,
+		proc_mark(c->tag) };
 	int r, err = -1;
 
 	s.in = spawn_no_input();
@@ -333,8 +368,7 @@ int child_start(struct child *c)
 		return pid;
 	}
 	proc_add(&c->proc, pid, leader_ended);
-	c->next = children;
-	children = c;
+	enlist(c);
 	if (c->limit_ms > 0)
 		timer_set(&c->limit, c->limit_ms);
 	return 0;

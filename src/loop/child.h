@@ -15,7 +15,6 @@
 #include "loop/proc.h"
 
 enum {
-	CHILD_TAG_LEN = 32,
 	KILL_STUCK_MS = 5000, /* after KILL: who lives even then is not waited for (decision 44) */
 };
 
@@ -29,11 +28,19 @@ struct child {
 	int64_t limit_ms; /* 0: none */
 	struct capture *out, *err; /* err NULL: both streams go to out */
 	void (*done)(struct child *c);
+	/*
+	 * For what runs in the background; NULL: not wanted. got: takes what comes of both streams,
+	 * out and err are NULL then. exited: the program itself has ended, status is good; done()
+	 * follows when nobody holds the pipe any more, however long that takes.
+	 */
+	void (*got)(struct child *c, struct slice bytes);
+	void (*exited)(struct child *c);
 
 	/* Good after done(). */
 	int status; /* of waitpid */
 	bool timed_out;
-	bool held; /* another process still holds a pipe; it is read and dropped from now on */
+	bool killed; /* TERM was not enough */
+	bool held;   /* another process still holds a pipe; it is read and dropped from now on */
 
 	/* private */
 	struct child *next; /* of those that are not done yet */
@@ -41,9 +48,9 @@ struct child {
 	struct watch out_w, err_w;
 	struct timer limit, grace, drain;
 	int64_t drain_end;
-	bool ending, killed;
-	int found_none;              /* looks for descendants, in a row, that found none */
-	char tag[CHILD_TAG_LEN + 1]; /* of this server, then of this command */
+	bool ending, over;
+	int found_none; /* looks for descendants, in a row, that found none */
+	char tag[PROC_TAG_LEN + 1];
 };
 
 /*
@@ -56,8 +63,13 @@ int child_start(struct child *c) __attribute__((warn_unused_result));
  * TERM to the group and to every descendant, KILL after KILL_GRACE_MS to what is left. done() still
  * comes, at the latest KILL_STUCK_MS after that: what even then is alive (stuck in the kernel) is
  * reaped whenever it ends, unseen.
+ *
+ * After done(): the same for what the command left behind, if child_left_any, and done() comes
+ * again.
  */
 void child_end(struct child *c);
+/* Is there a descendant of a command that is done? */
+bool child_left_any(const struct child *c);
 /* At exit: KILL everything that was started and is still there, also what calls left behind. */
 void child_end_all(void);
 /* How many commands run. */

@@ -1,6 +1,6 @@
 /*
- * Finding the descendants of a command wherever they went: by the variable in their environment
- * (decision 43). What throws its environment away (env -i) and leaves the group is not found.
+ * Finding the descendants of a command wherever they went: by the variable in their environment, or
+ * by a resource limit (decision 43). What gets rid of both and leaves the group is not found.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +20,8 @@ struct entry {
 	unsigned char type;
 	char name[];
 };
+
+static char part[4096]; /* of a file in /proc */
 
 /* Looks for `name` + `value` at the start of a NUL-ended variable, in bytes that come in parts. */
 struct finder {
@@ -52,9 +54,8 @@ static bool finder_feed(struct finder *f, struct slice s)
 }
 
 /* proc: descriptor of the process's directory. */
-static bool has_tag(int proc, const char *tag)
+static bool has_variable(int proc, const char *tag)
 {
-	static char part[4096];
 	struct finder f = { LIT("SANDSTORM_JOB="), slice_of(tag), 0 };
 	int fd = openat(proc, "environ", O_RDONLY | O_CLOEXEC);
 	bool found = false;
@@ -67,6 +68,82 @@ static bool has_tag(int proc, const char *tag)
 	close(fd);
 	return found;
 }
+
+/* ---- the mark ---- */
+
+enum { MARK_HALF = 31 }; /* bits of either half of a tag */
+
+static const rlim_t MARK = (rlim_t)1 << 2 * MARK_HALF;
+
+static rlim_t half_mark(const char *hex)
+{
+	static const char digits[] = "0123456789abcdef";
+	rlim_t v = 0;
+
+	for (int i = 0; i < 8 && hex[i]; i++)
+		v = v << 4 | (rlim_t)(strchr(digits, hex[i]) - digits);
+	return v >> (32 - MARK_HALF);
+}
+
+rlim_t proc_mark(const char *tag)
+{
+	rlim_t server = half_mark(tag), command = 0;
+
+	if (strlen(tag) > PROC_TAG_HALF)
+		command = half_mark(tag + PROC_TAG_HALF);
+	return MARK | server << MARK_HALF | command;
+}
+
+/* A server above us has marked us as its own; what we start is ours. */
+void proc_take_mark(rlim_t mark)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_RTTIME, &l) < 0 || l.rlim_cur < MARK || l.rlim_max < mark)
+		return;
+	l.rlim_cur = mark;
+	setrlimit(RLIMIT_RTTIME, &l);
+}
+
+/* The soft limit in the line "Max realtime timeout     4611...     unlimited     us", or 0. */
+static rlim_t mark_of(struct slice limits)
+{
+	static const char name[] = "Max realtime timeout";
+	const char *at = memmem(limits.p, limits.n, name, sizeof(name) - 1);
+	rlim_t v = 0;
+
+	if (!at)
+		return 0;
+	limits = slice_from(limits, (size_t)(at - limits.p) + sizeof(name) - 1);
+	for (; limits.n > 0 && *limits.p == ' '; limits = slice_from(limits, 1))
+		;
+	for (; limits.n > 0 && *limits.p >= '0' && *limits.p <= '9'; limits = slice_from(limits, 1))
+		v = v * 10 + (rlim_t)(*limits.p - '0');
+	return v;
+}
+
+static bool has_mark(int proc, const char *tag)
+{
+	int fd = openat(proc, "limits", O_RDONLY | O_CLOEXEC);
+	rlim_t mark, wanted = proc_mark(tag);
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, part, sizeof(part));
+	close(fd);
+	mark = n > 0 ? mark_of((struct slice){ part, (size_t)n }) : 0;
+	if (strlen(tag) > PROC_TAG_HALF)
+		return mark == wanted;
+	return mark >> MARK_HALF == wanted >> MARK_HALF;
+}
+
+static bool has_tag(int proc, const char *tag)
+{
+	return has_variable(proc, tag) || has_mark(proc, tag);
+}
+
+/* ---- signalling ---- */
 
 /*
  * True when the process was there to be signalled. The pidfd pins it before the second look

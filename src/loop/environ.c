@@ -14,7 +14,7 @@
 static const struct slice job_name = { "SANDSTORM_JOB=", sizeof "SANDSTORM_JOB=" - 1 };
 static const char default_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-static char job_variable[sizeof "SANDSTORM_JOB=" + CHILD_TAG_LEN];
+static char job_variable[sizeof "SANDSTORM_JOB=" + PROC_TAG_LEN];
 static char *variables[CHILD_ENV_MAX + 1]; /* what all children get, NULL last */
 static char *made[1 + CHILD_ENV_MORE + CHILD_ENV_MAX + 1];
 
@@ -49,7 +49,7 @@ char *const *environ_for(const char *tag, const char *const *more)
 	size_t n = 0;
 
 	memcpy(job_variable, job_name.p, job_name.n);
-	memcpy(job_variable + job_name.n, tag, CHILD_TAG_LEN + 1);
+	memcpy(job_variable + job_name.n, tag, PROC_TAG_LEN + 1);
 	made[n++] = job_variable;
 	for (const char *const *m = more; m && *m && n <= CHILD_ENV_MORE; m++)
 		if (strchr(*m, '='))

@@ -6,6 +6,7 @@
 #define LOOP_PROC_H
 
 #include <stdbool.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 struct proc {
@@ -24,12 +25,28 @@ void proc_add(struct proc *p, pid_t pid, void (*ended)(struct proc *p));
 void proc_forget(struct proc *p);
 
 /*
- * Signals every process whose environment holds SANDSTORM_JOB= with a value that begins with tag,
- * found in /proc and signalled through a pidfd after a second look (a kill by number where the
- * kernel has no pidfd). sig 0 only counts. Left out: this process itself, and the process group
- * `group` (0: none), whose members were signalled as a group. Gives how many were reached, 0
- * without /proc. A process that is just between two programs (exec) shows no environment and is
- * missed: who must be sure looks again a little later. (descend.c)
+ * What a command starts is known by the tag of the command, which it inherits twice: in its
+ * environment as SANDSTORM_JOB, and as the soft RLIMIT_RTTIME, because env -i throws an environment
+ * away. A tag has PROC_TAG_LEN hex digits; the first half is the same for all commands of this
+ * server and stands for all of them. (descend.c)
+ */
+enum { PROC_TAG_LEN = 32, PROC_TAG_HALF = PROC_TAG_LEN / 2 };
+
+/*
+ * The limit that a tag becomes: more than 2^62 microseconds of real-time scheduling, which limits
+ * nothing. Kernels of 32 bits take it for unlimited: there the environment has to do.
+ */
+rlim_t proc_mark(const char *tag);
+/* In the child, before exec: takes the mark, unless somebody really limits RLIMIT_RTTIME. */
+void proc_take_mark(rlim_t mark);
+
+/*
+ * Signals every process that has the tag, or a tag that begins with it, found in /proc and
+ * signalled through a pidfd after a second look (a kill by number where the kernel has no pidfd).
+ * sig 0 only counts. Left out: this process itself, and the process group `group` (0: none), whose
+ * members were signalled as a group. Gives how many were reached, 0 without /proc. A process that
+ * is just between two programs (exec) may show nothing and be missed: who must be sure looks again
+ * a little later. (descend.c)
  */
 int proc_signal_tagged(const char *tag, int sig, pid_t group);
 

@@ -5,7 +5,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <sys/resource.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,6 +28,7 @@ enum {
 
 struct start {
 	const struct spawn *s;
+	pid_t server;
 	int report; /* writing end of the pipe that exec closes */
 };
 
@@ -89,11 +90,25 @@ static int take_streams(const struct spawn *s)
 	return 0;
 }
 
-/* Only returns when the program could not be run: errno. */
-static int become(const struct spawn *s)
+/*
+ * Killed without a chance to end its commands, the server at least takes those along that it has
+ * started itself; with TERM, so that a runner such as npm can end what it runs. Kept by exec, but
+ * not by that of a set-user-ID program.
+ */
+static int die_with(pid_t server)
 {
-	int r;
+	prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
+	return getppid() == server ? 0 : ESRCH;
+}
 
+/* Only returns when the program could not be run: errno. */
+static int become(const struct start *t)
+{
+	const struct spawn *s = t->s;
+	int r = die_with(t->server);
+
+	if (r != 0)
+		return r;
 	setsid();
 	if (s->cwd >= 0 && fchdir(s->cwd) < 0)
 		return errno;
@@ -102,6 +117,7 @@ static int become(const struct spawn *s)
 		return r;
 	if (descriptors_saved)
 		setrlimit(RLIMIT_NOFILE, &descriptors);
+	proc_take_mark(s->mark);
 	signals_restore();
 	execve(s->path, (char *const *)s->argv, s->env);
 	return errno;
@@ -111,7 +127,7 @@ static int child_side(void *arg)
 {
 	const struct start *t = arg;
 	int report = lifted(t->report);
-	int err = report < 0 ? errno : become(t->s);
+	int err = report < 0 ? errno : become(t);
 
 	while (write(report, &err, sizeof(err)) < 0 && errno == EINTR)
 		;
@@ -153,7 +169,7 @@ pid_t spawn_start(const struct spawn *s)
 	seal_inherited();
 	if (pipe2(report, O_CLOEXEC) < 0)
 		return -errno;
-	pid = clone_quietly(&(struct start){ s, report[1] });
+	pid = clone_quietly(&(struct start){ s, getpid(), report[1] });
 	close(report[1]);
 	err = pid < 0 ? -pid : read_report(report[0]);
 	close(report[0]);

@@ -4,6 +4,7 @@
 #ifndef LOOP_SPAWN_H
 #define LOOP_SPAWN_H
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 struct spawn {
@@ -12,6 +13,7 @@ struct spawn {
 	char *const *env;
 	int cwd;          /* directory descriptor (may be O_PATH); -1: where the server stands */
 	int in, out, err; /* become 0, 1 and 2; out and err may be the same */
+	rlim_t mark;      /* of proc_mark */
 };
 
 /* The pid, or -errno when the program could not be run; nothing is left to reap then. */

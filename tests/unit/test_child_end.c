@@ -57,6 +57,22 @@ static void test_a_descendant_in_its_own_session_ends_too(void **state)
 	apart(escaped);
 }
 
+static void naked(void)
+{
+	struct run r;
+
+	run_shell(&r, "env -i setsid sleep 60 & echo $!; wait", 200);
+	CHECK(r.c.timed_out && !r.c.held);
+	CHECK(took(&r) < 900);
+	CHECK(gone_soon(printed_pid(&r)));
+}
+
+static void test_a_descendant_without_its_environment_ends_too(void **state)
+{
+	(void)state;
+	apart(naked);
+}
+
 static void escaped_stubborn(void)
 {
 	struct run r;
@@ -328,6 +344,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_the_limit_ends_it_and_keeps_the_output),
 		cmocka_unit_test(test_what_ignores_term_is_killed_after_the_grace),
 		cmocka_unit_test(test_a_descendant_in_its_own_session_ends_too),
+		cmocka_unit_test(test_a_descendant_without_its_environment_ends_too),
 		cmocka_unit_test(test_a_stubborn_descendant_of_a_leader_that_went_is_killed),
 		cmocka_unit_test(test_it_ends_where_the_kernel_has_no_pidfd),
 		cmocka_unit_test(test_what_even_kill_does_not_end_is_not_waited_for),

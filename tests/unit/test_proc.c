@@ -228,6 +228,62 @@ static void test_the_members_of_a_group_are_left_out(void **state)
 	apart(group);
 }
 
+/* ---- marks ---- */
+
+static rlim_t soft_limit(void)
+{
+	struct rlimit l;
+
+	CHECK(getrlimit(RLIMIT_RTTIME, &l) == 0);
+	return l.rlim_cur;
+}
+
+static void mark(void)
+{
+	char *const bare[] = { NULL };
+	pid_t pid;
+
+	proc_take_mark(proc_mark(TAG));
+	CHECK(soft_limit() == proc_mark(TAG));
+	pid = sleeper(bare);
+	proc_take_mark(proc_mark("fedcba98765432100123456789abcdef"));
+	CHECK(proc_signal_tagged("0123456789abcdeffedcba9876543210", 0, 0) == 0);
+	CHECK(proc_signal_tagged("fedcba9876543210", 0, 0) == 0);
+	CHECK(proc_signal_tagged("0123456789abcdef", 0, 0) == 1);
+	CHECK(proc_signal_tagged(TAG, SIGTERM, 0) == 1);
+	CHECK(gone_soon(pid));
+}
+
+static void test_a_process_that_threw_its_environment_away_is_known_by_its_limit(void **state)
+{
+	(void)state;
+	apart(mark);
+}
+
+static void limited_by_somebody(void)
+{
+	struct rlimit l = { 200000, 200000 };
+
+	CHECK(setrlimit(RLIMIT_RTTIME, &l) == 0);
+	proc_take_mark(proc_mark(TAG));
+	CHECK(soft_limit() == 200000);
+}
+
+static void test_a_limit_that_somebody_means_stays(void **state)
+{
+	(void)state;
+	apart(limited_by_somebody);
+}
+
+static void test_marks_differ_where_tags_do_and_limit_nothing(void **state)
+{
+	(void)state;
+	assert_true(proc_mark(TAG) != proc_mark("1123456789abcdef0123456789abcdef"));
+	assert_true(proc_mark(TAG) != proc_mark("0123456789abcdef1123456789abcdef"));
+	assert_true(proc_mark("00000000000000000000000000000000") == (rlim_t)1 << 62);
+	assert_true(proc_mark("ffffffffffffffffffffffffffffffff") == ((rlim_t)1 << 63) - 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -239,6 +295,9 @@ int main(void)
 		cmocka_unit_test(test_the_variable_is_found_wherever_it_stands_and_only_it),
 		cmocka_unit_test(test_the_beginning_of_a_tag_stands_for_all_that_share_it),
 		cmocka_unit_test(test_the_members_of_a_group_are_left_out),
+		cmocka_unit_test(test_a_process_that_threw_its_environment_away_is_known_by_its_limit),
+		cmocka_unit_test(test_a_limit_that_somebody_means_stays),
+		cmocka_unit_test(test_marks_differ_where_tags_do_and_limit_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
