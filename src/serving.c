@@ -173,16 +173,11 @@ static unsigned connections_allowed(unsigned wanted)
  */
 static bool state_check(void)
 {
-	struct log_field fields[] = { { "directory", slice_of(state_dir_path()) }, { "error" },
-		{ 0 } };
 	int r = state_dir_check();
 
-	if (r == 0)
-		return true;
-	fields[1].text = slice_of(strerror(-r));
-	log_event(LOG_WARN, "state directory cannot be written: nothing will survive a restart",
-		fields);
-	return false;
+	if (r < 0)
+		state_dir_complain(r);
+	return r == 0;
 }
 
 /* Sign-ins of OAuth clients; without a place for them they last as long as an access token. */

@@ -3,15 +3,18 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <string.h>
 #include <unistd.h>
 
-#include "base/buf.h"
+#include "base/file.h"
+#include "base/log.h"
 #include "host/dirs.h"
 #include "host/root.h"
 
 #define BELOW_ROOT ".sandstorm-mcp"
 
 static char path[PATH_MAX];
+static int no_link; /* O_NOFOLLOW for a place that clients can write to */
 
 /* The kernel, not we, resolves ".." in what the administrator wrote. */
 int state_dir_setup(const char *configured)
@@ -25,6 +28,7 @@ int state_dir_setup(const char *configured)
 		r = dirs_working(here, sizeof(here));
 	if (r < 0)
 		return r;
+	no_link = configured ? 0 : O_NOFOLLOW;
 	if (configured)
 		above = here;
 	if (strcmp(above, "/") == 0)
@@ -45,17 +49,52 @@ int state_dir_check(void)
 	return dirs_usable(path);
 }
 
+void state_dir_complain(int err)
+{
+	static bool said;
+	const struct log_field fields[] = { { "directory", slice_of(path) },
+		{ "error", slice_of(strerror(-err)) }, { 0 } };
+
+	if (!said)
+		log_event(LOG_WARN,
+			"state directory cannot be written: nothing will survive a restart",
+			fields);
+	said = true;
+}
+
+static int open_it(void)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | no_link);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* The root may be a repository, of which what we keep is no part. */
+static void hide_from_git(int dir)
+{
+	int fd = openat(dir, ".gitignore", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		0600);
+
+	if (fd < 0)
+		return;
+	if (write_all(fd, LIT("*\n")) < 0)
+		unlinkat(dir, ".gitignore", 0);
+	close(fd);
+}
+
 int state_dir_open(bool make)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), r;
+	int fd = open_it(), r;
 
-	if (fd < 0 && errno == ENOENT && make) {
-		r = dirs_make(path, 0700);
-		if (r < 0)
-			return r;
-		fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	}
-	return fd < 0 ? -errno : fd;
+	if (fd != -ENOENT || !make)
+		return fd;
+	r = dirs_make(path, 0700);
+	if (r < 0)
+		return r;
+	fd = open_it();
+	if (fd >= 0)
+		hide_from_git(fd);
+	return fd;
 }
 
 /*

@@ -16,10 +16,12 @@ const char *state_dir_path(void); /* absolute */
 int state_dir_check(void) __attribute__((warn_unused_result));
 /*
  * A descriptor of it (O_RDONLY, so that it can be synced), the caller's own; make: made when
- * missing, 0700. -errno, -ENOENT when it is missing and not to be made. Files in it are opened with
- * O_NOFOLLOW and 0600.
+ * missing, 0700, hidden from git. -errno, -ENOENT when it is missing and not to be made. Below the
+ * root it is never reached through a link. Files in it are opened with O_NOFOLLOW and 0600.
  */
 int state_dir_open(bool make) __attribute__((warn_unused_result));
+/* Says in the log, once, that nothing can be kept there. */
+void state_dir_complain(int err);
 /*
  * Two servers may share the directory, but not every file in it: takes the lock file `name` for the
  * life of the process. 0, -EBUSY when another process has it, -errno. A file system that knows no

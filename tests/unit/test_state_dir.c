@@ -154,6 +154,41 @@ static void test_a_lock_is_not_taken_through_a_link(void **state)
 	close(dir);
 }
 
+static void test_it_is_hidden_from_git_when_it_is_made(void **state)
+{
+	char text[8] = "";
+	int dir, fd;
+
+	(void)state;
+	assert_int_equal(state_dir_setup(in_top("hidden")), 0);
+	dir = state_dir_open(true);
+	fd = openat(dir, ".gitignore", O_RDONLY);
+	assert_int_equal(read(fd, text, sizeof(text)), 2);
+	assert_string_equal(text, "*\n");
+	close(fd);
+	assert_int_equal(unlinkat(dir, ".gitignore", 0), 0);
+	close(dir);
+	dir = state_dir_open(true);
+	assert_int_equal(faccessat(dir, ".gitignore", F_OK, 0), -1);
+	close(dir);
+}
+
+/* A clone could bring it along. */
+static void test_a_link_in_its_place_is_not_followed_below_the_root(void **state)
+{
+	int dir;
+
+	(void)state;
+	assert_int_equal(mkdir(in_top("elsewhere"), 0700), 0);
+	assert_int_equal(symlink("../elsewhere", in_top("root/.sandstorm-mcp")), 0);
+	assert_int_equal(state_dir_setup(NULL), 0);
+	assert_int_equal(state_dir_open(true), -ENOTDIR);
+	assert_int_equal(state_dir_setup(in_top("root/.sandstorm-mcp")), 0);
+	dir = state_dir_open(true);
+	assert_true(dir >= 0);
+	close(dir);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -164,6 +199,8 @@ int main(void)
 		cmocka_unit_test(test_one_that_cannot_be_made_is_told_beforehand),
 		cmocka_unit_test(test_a_lock_belongs_to_one_process_until_it_ends),
 		cmocka_unit_test(test_a_lock_is_not_taken_through_a_link),
+		cmocka_unit_test(test_it_is_hidden_from_git_when_it_is_made),
+		cmocka_unit_test(test_a_link_in_its_place_is_not_followed_below_the_root),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
