@@ -46,7 +46,8 @@ enum {
 	CONNS_MIN = 4,
 	LISTENERS_MAX = 4,
 	ACCEPT_PAUSE_MS = 100,  /* when no descriptor is free */
-	DESCRIPTORS_KEPT = 192, /* beside connections: files, pipes, what the loop itself needs */
+	DESCRIPTORS_KEPT = 384, /* beside connections: three a command, two a background process,
+				   files, what the loop itself needs */
 	ACCEPTS_MAX = 64,       /* connections accepted before the loop serves others */
 	HEAD_MS = 10 * 1000,    /* from the first byte to the empty line */
 	BODY_MS = 60 * 1000,    /* without a byte of the body */
@@ -88,6 +89,14 @@ enum {
 	GIT_CONFIG_MS = 5 * 1000, /* to ask for a setting: it only reads small files */
 	GIT_LOG_DEFAULT = 10,
 	GIT_LOG_MAX = 100,
+
+	/* Processes in the background */
+	BACKGROUND_MAX = 64,        /* known; those that have ended give way to new ones */
+	BACKGROUND_FILE = 1 * MIB,  /* one's output; file_read shows so much at once */
+	BACKGROUND_FILES = 64,      /* of them; the oldest go first */
+	BACKGROUND_KEPT = 12 * KIB, /* output where no file can be written: one note of an answer */
+	BACKGROUND_LOOK_MS = 20,    /* terminal_kill looks so often whether it is gone */
+	BACKGROUND_STOP_MS = 1500,  /* at the end of the server: TERM, KILL after the grace */
 
 	/* Progress */
 	PROGRESS_FIRST_MS = 1000,

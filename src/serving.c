@@ -33,6 +33,7 @@ static int serve_stdio(const char *tools)
 
 	if (r)
 		return r;
+	start_say_missing();
 	r = stdio_start();
 	if (r < 0)
 		return complain(1, "cannot serve on standard input and output: %s", strerror(-r));
@@ -219,6 +220,7 @@ static int serve_http(void)
 	if (r)
 		return r;
 	sign_ins_load(state_check());
+	start_say_missing();
 	c.max_conns = connections_allowed((unsigned)cfg.max_conns);
 	c.health = (struct health_config){ cfg.max_instances, host_root() };
 	r = serve_start(&c);

@@ -6,7 +6,9 @@
 #include <sys/utsname.h>
 
 #include "base/log.h"
+#include "base/str.h"
 #include "environment.h"
+#include "host/background.h"
 #include "host/host.h"
 #include "loop/child.h"
 #include "machine.h"
@@ -42,18 +44,52 @@ int start_tools(const struct config *c, const char *dflt)
 	return 0;
 }
 
+static bool serves(const char *prefix)
+{
+	const struct tool *t = tool_next(NULL);
+
+	while (t && !str_starts(slice_of(t->name), prefix))
+		t = tool_next(t);
+	return t != NULL;
+}
+
+static bool lacks_shell(void)
+{
+	return serves("terminal_exec") && !command_has_shell();
+}
+
+static bool lacks_git(void)
+{
+	char mem[PATH_MAX];
+
+	return serves("git_") && child_find("git", mem, sizeof(mem)) == -ENOENT;
+}
+
+void start_say_missing(void)
+{
+	if (lacks_shell())
+		log_event(LOG_WARN, "no shell here: the terminal tools cannot run commands", NULL);
+	if (lacks_git())
+		log_event(LOG_WARN, "git is not installed here: the git tools cannot work", NULL);
+}
+
 static const char *make_instructions(void)
 {
-	static char mem[PATH_MAX + 512];
+	static char mem[PATH_MAX + 640];
 	struct utsname u;
 	struct buf b;
 
 	buf_over(&b, mem, sizeof(mem));
 	buf_printf(&b,
-		"Files and shell of the machine %s. Paths are relative to %s, and files outside of "
+		"%s of the machine %s. Paths are relative to %s, and files outside of "
 		"it cannot be "
 		"reached; commands run with the rights of the server.",
+		lacks_shell() ? "Files" : "Files and shell",
 		uname(&u) ? "this server runs on" : u.nodename, host_root());
+	if (lacks_shell())
+		buf_puts(&b, " There is no shell on this machine: commands cannot be run.");
+	if (lacks_git())
+		buf_puts(&b, " git is not installed on this machine: the git tools cannot work.");
 	buf_putc(&b, '\0');
 	return mem;
 }
@@ -67,8 +103,10 @@ static int set_up_tools(const struct config *c, const char *tools)
 		return complain(
 			2, "cannot use SANDSTORM_WORKSPACE_ROOT %s: %s", c->root, strerror(-r));
 	tools_setup(host_root(), c->structured);
-	methods_setup(make_instructions());
-	return start_tools(c, tools);
+	r = start_tools(c, tools);
+	if (r == 0)
+		methods_setup(make_instructions());
+	return r;
 }
 
 static void stop_at_once(struct timer *t)
@@ -137,6 +175,7 @@ int start_run(void)
 {
 	int status = loop_run();
 
+	background_stop();
 	child_end_all();
 	return status;
 }

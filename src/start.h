@@ -29,6 +29,9 @@ struct transport {
 int start_up(const struct config *c, const char *tools, const struct transport *t)
 	__attribute__((warn_unused_result));
 
+/* For servers: says in the log which programs that tools run are not on this machine. */
+void start_say_missing(void);
+
 /* Runs the loop to its end and ends all that was started. Gives the exit code. */
 int start_run(void);
 

@@ -46,6 +46,10 @@ static inline int utf8_quick(struct slice s)
  * 3.9); >= 1.
  */
 size_t utf8_bad(struct slice s);
+/* s without a sequence that begins at its end but is not finished there. */
+struct slice utf8_whole(struct slice s);
+/* How many bytes at the start of s can only belong to a sequence that began before: 3 at most. */
+size_t utf8_rest(struct slice s);
 /* Appends code point c; U+FFFD for a surrogate or what lies above U+10FFFF. */
 void utf8_put(struct buf *b, uint32_t c);
 /* s with each ill-formed sequence replaced by U+FFFD; gives the count of replacements. */

@@ -52,6 +52,28 @@ size_t utf8_bad(struct slice s)
 	return s.n == 0 ? 1 : seq_scan(s, &need);
 }
 
+struct slice utf8_whole(struct slice s)
+{
+	for (size_t k = 1; k <= 3 && k <= s.n; k++) {
+		unsigned char c = (unsigned char)s.p[s.n - k];
+
+		if (c < 0x80)
+			return s;
+		if (c >= 0xC0)
+			return utf8_seq(slice_from(s, s.n - k)) == -1 ? slice_head(s, s.n - k) : s;
+	}
+	return s;
+}
+
+size_t utf8_rest(struct slice s)
+{
+	size_t k = 0;
+
+	while (k < 3 && k < s.n && ((unsigned char)s.p[k] & 0xC0) == 0x80)
+		k++;
+	return k;
+}
+
 void utf8_put(struct buf *b, uint32_t c)
 {
 	char s[4];

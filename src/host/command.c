@@ -89,14 +89,28 @@ void command_program(struct command *c, const char *name)
 	command_arg(c, name);
 }
 
-/* "--": the line may begin with a dash. */
-void command_shell(struct command *c, struct slice line)
+static int find_shell(char *mem, size_t size)
 {
 	static const char *const shells[] = { "/bin/bash", "/bin/sh" };
 	int r = -ENOENT;
 
 	for (size_t i = 0; i < 2 && r < 0; i++)
-		r = child_find(shells[i], c->path, sizeof(c->path));
+		r = child_find(shells[i], mem, size);
+	return r;
+}
+
+bool command_has_shell(void)
+{
+	char mem[32];
+
+	return find_shell(mem, sizeof(mem)) != -ENOENT;
+}
+
+/* "--": the line may begin with a dash. */
+void command_shell(struct command *c, struct slice line)
+{
+	int r = find_shell(c->path, sizeof(c->path));
+
 	failed(c, r == -ENOENT ? NO_SHELL : r);
 	command_arg(c, c->path);
 	command_arg(c, "-c");
@@ -189,25 +203,29 @@ static void cancel(struct job *j)
 
 /* ---- starting ---- */
 
+int command_start_as(struct command *c, struct child *child)
+{
+	child->path = c->path;
+	child->argv = c->argv;
+	child->env = c->env;
+	child->cwd = c->cwd;
+	return c->bad < 0 ? c->bad : child_start(child);
+}
+
 int command_start(struct command *c, int64_t limit_ms)
 {
-	int r = c->bad;
+	int r;
 
 	c->limit_ms = limit_ms;
 	c->began = loop_now();
 	c->shown = &c->out;
 	c->child = (struct child){
-		.argv = c->argv,
-		.path = c->path,
-		.env = c->env,
-		.cwd = c->cwd,
 		.limit_ms = limit_ms,
 		.out = &c->out,
 		.err = &c->err,
 		.done = ended,
 	};
-	if (r == 0)
-		r = child_start(&c->child);
+	r = command_start_as(c, &c->child);
 	if (r < 0)
 		return r;
 	c->job->cancel = cancel;

@@ -70,6 +70,13 @@ enum step command_run(struct command *c, int64_t limit_ms, enum step (*next)(str
 /* Its two halves, for those who need more: 0, then job_wait is called by the caller, or -errno. */
 int command_start(struct command *c, int64_t limit_ms) __attribute__((warn_unused_result));
 enum step command_fail(struct command *c, int err);
+/*
+ * As command_start for a child that outlives the job and is the caller's: callbacks and captures
+ * are set in it, program, words, environment and directory come from the command. 0 or -errno.
+ */
+int command_start_as(struct command *c, struct child *child) __attribute__((warn_unused_result));
+/* Is there a shell for command_shell? */
+bool command_has_shell(void);
 /* Why it could not be started: "no shell here: ...", "git is not installed here", ... */
 void command_put_failure(const struct command *c, int err, struct buf *b);
 

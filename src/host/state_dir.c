@@ -72,8 +72,8 @@ static int open_it(void)
 /* The root may be a repository, of which what we keep is no part. */
 static void hide_from_git(int dir)
 {
-	int fd = openat(dir, ".gitignore", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		0600);
+	int fd = openat(
+		dir, ".gitignore", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 
 	if (fd < 0)
 		return;

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "bounds.h"
-#include "host/command.h"
+#include "host/background.h"
 #include "host/host.h"
 #include "host/path.h"
 
@@ -16,6 +16,7 @@ static const char held_note[] =
 	"a background process still holds the output; what it writes from now on is dropped";
 
 enum { A_COMMAND, A_CWD, A_TIMEOUT };
+enum { A_PID };
 
 struct limit {
 	int64_t ms;
@@ -28,6 +29,17 @@ struct exec {
 	struct command command;
 	struct limit limit;
 };
+
+/* One terminal_kill, likewise. */
+struct kill {
+	struct background *b;
+	uint64_t serial;
+};
+
+static enum step no_memory(struct job *j)
+{
+	return tool_fail(j, "no memory for the command: the server's budget is used up");
+}
 
 /* ---- time ---- */
 
@@ -135,13 +147,128 @@ static enum step terminal_exec(struct job *j)
 			j->tool->name);
 	e = command_new(j, sizeof(*e));
 	if (!e)
-		return tool_fail(j, "no memory for the command: the server's budget is used up");
+		return no_memory(j);
 	e->limit = limit;
 	command_shell(&e->command, arg_str(j, A_COMMAND));
 	e->command.cwd = path_open_dir(&p, arg_str(j, A_CWD), true);
 	if (e->command.cwd < 0)
 		return path_fail(j, &p, arg_str(j, A_CWD), e->command.cwd);
 	return command_run(&e->command, limit.ms, exec_answer);
+}
+
+/* ---- in the background ---- */
+
+static enum step note(struct job *j, const struct background *b,
+	void (*put)(const struct background *b, struct buf *to))
+{
+	char mem[PATH_MAX + 256];
+	struct buf text;
+
+	buf_over(&text, mem, sizeof(mem));
+	put(b, &text);
+	return tool_note(j, "%.*s", SLICE(buf_all(&text)));
+}
+
+static enum step terminal_exec_background(struct job *j)
+{
+	struct background *b = background_new();
+	struct command *c = b ? command_new(j, sizeof(*c)) : NULL;
+	struct place p;
+	int r;
+
+	if (!b)
+		return tool_fail(j,
+			"%d processes run in the background, which is the most: end one with "
+			"terminal_kill (workspace_info lists them)",
+			BACKGROUND_MAX);
+	if (!c)
+		return no_memory(j);
+	command_shell(c, arg_str(j, A_COMMAND));
+	c->cwd = path_open_dir(&p, arg_str(j, A_CWD), true);
+	if (c->cwd < 0)
+		return path_fail(j, &p, arg_str(j, A_CWD), c->cwd);
+	r = background_start(b, c, arg_str(j, A_COMMAND));
+	if (r < 0)
+		return command_fail(c, r);
+	tool_printf(j, "PID: %d\nStarted background process %d", (int)b->pid, (int)b->pid);
+	return note(j, b, background_put_where);
+}
+
+/* ---- ending what runs in the background ---- */
+
+static void put_fate(const struct background *b, struct buf *to)
+{
+	buf_puts(to, "It ended: ");
+	background_put_state(b, to);
+	if (b->child.killed)
+		buf_puts(to, "; SIGTERM was not enough, it got SIGKILL");
+	if (b->child.held)
+		buf_puts(to, "; somebody who could not be ended still holds its output");
+}
+
+static enum step put_kept(struct job *j, const struct capture *kept)
+{
+	struct slice parts[3];
+	uint64_t omitted = capture_parts(kept, parts);
+
+	if (omitted > 0)
+		return tool_note(j, "%.*s\n[... %llu bytes omitted of %llu ...]\n%.*s%.*s",
+			SLICE(parts[0]), (unsigned long long)omitted,
+			(unsigned long long)kept->total, SLICE(parts[1]), SLICE(parts[2]));
+	return tool_note(j, "%.*s", SLICE(parts[0]));
+}
+
+/* Where its output is, and what of that memory alone has. */
+static enum step tell_output(struct job *j, const struct background *b)
+{
+	note(j, b, background_put_where);
+	if (b->output.err && b->output.kept.total > 0)
+		put_kept(j, &b->output.kept);
+	return STEP_DONE;
+}
+
+static enum step kill_look(struct job *j)
+{
+	const struct kill *k = j->state;
+	const struct background *b = k->b;
+
+	if (b->serial == k->serial && !b->gone)
+		return job_nap(j, BACKGROUND_LOOK_MS, kill_look);
+	tool_printf(j, "Sent SIGTERM to %lld", (long long)arg_num(j, A_PID));
+	if (b->serial != k->serial)
+		return STEP_DONE;
+	note(j, b, put_fate);
+	return tell_output(j, b);
+}
+
+static enum step kill_ended(struct job *j, const struct background *b)
+{
+	char mem[128];
+	struct buf state;
+
+	buf_over(&state, mem, sizeof(mem));
+	background_put_state(b, &state);
+	tool_fail(j, "No such process %d: it has ended, %.*s", (int)b->pid, SLICE(buf_all(&state)));
+	return tell_output(j, b);
+}
+
+static enum step terminal_kill(struct job *j)
+{
+	struct background *b = background_find(arg_num(j, A_PID));
+	struct kill *k = job_state(j, sizeof(*k));
+	int r;
+
+	if (!b)
+		return tool_fail(j, "No such process %lld", (long long)arg_num(j, A_PID));
+	if (!k)
+		return no_memory(j);
+	*k = (struct kill){ b, b->serial };
+	r = background_end(b);
+	if (r == -ESRCH)
+		return kill_ended(j, b);
+	if (r < 0)
+		return tool_fail(j, "Permission denied killing %d: %s", (int)b->pid, strerror(-r));
+	return kill_look(j);
 }
 
 // clang-format off
@@ -152,12 +279,32 @@ static const struct arg exec_args[] = {
 	{ 0 },
 };
 
+static const struct arg background_args[] = {
+	[A_COMMAND] = { "command", ARG_STR, ARG_REQUIRED, "Command line for bash -c (sh -c where there is no bash)", NULL },
+	[A_CWD] = { "cwd", ARG_STR, ARG_NULL, "Directory to run it in, absolute or relative to the workspace root, made when missing; default: the root", NULL },
+	{ 0 },
+};
+
+static const struct arg kill_args[] = {
+	[A_PID] = { "pid", ARG_INT, ARG_REQUIRED, "Process id that terminal_exec_background gave", NULL },
+	{ 0 },
+};
+
 const struct tool terminal_tools[] = {
 	{ "terminal_exec", "Run a shell command",
 		"Run a shell command and wait for it; returns stdout, stderr and the exit code. Standard input is empty. "
 		"Long output is cut in the middle. At the time limit the command and all it started are ended, and the "
 		"output so far is returned",
 		exec_args, TOOL_DESTROYS | TOOL_OPEN | TOOL_SPAWNS, terminal_exec },
+	{ "terminal_exec_background", "Start a command in the background",
+		"Start a shell command that goes on running, such as a server or a watcher, and return its process id at once. "
+		"What it prints goes to a file that is named in the answer and tells the exit status, too. "
+		"It ends with terminal_kill, or with this server",
+		background_args, TOOL_DESTROYS | TOOL_OPEN, terminal_exec_background },
+	{ "terminal_kill", "End a background process",
+		"End a process that terminal_exec_background started, with all it started itself: SIGTERM, SIGKILL a second "
+		"later. Answers when it is gone, with its exit status",
+		kill_args, TOOL_DESTROYS | TOOL_IDEMPOTENT, terminal_kill },
 	{ 0 },
 };
 // clang-format on

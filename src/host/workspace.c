@@ -6,13 +6,14 @@
 
 #include "base/str.h"
 #include "bounds.h"
+#include "host/background.h"
 #include "host/command.h"
 #include "host/facts.h"
 #include "host/host.h"
 #include "host/workspace.h"
 
 enum {
-	INFO_TEXT_MAX = 16 * KIB,
+	INFO_TEXT_MAX = 16 * KIB + BACKGROUND_MAX * KIB / 2,
 	VERSION_MAX = 1 * KIB, /* of what a program says about its version */
 	VERSION_MS = 5 * 1000,
 };
@@ -82,6 +83,15 @@ static void put_tools(struct info *s)
 			buf_printf(&s->text, "%s\n", s->path);
 }
 
+/* The way to see all of them at once; a section that the reference does not have. */
+static void put_background(struct info *s)
+{
+	if (!background_any())
+		return;
+	heading(s, "Background");
+	background_put_list(&s->text);
+}
+
 static enum step info_rest(struct job *j)
 {
 	struct info *s = j->state;
@@ -95,6 +105,7 @@ static enum step info_rest(struct job *j)
 	put_tools(s);
 	heading(s, "Memory");
 	facts_memory(&s->text);
+	put_background(s);
 	return tool_text(j, buf_all(&s->text));
 }
 
@@ -124,8 +135,8 @@ static enum step workspace_info(struct job *j)
 // clang-format off
 const struct tool workspace_tools[] = {
 	{ "workspace_info", "Describe the workspace",
-		"Operating system, versions of node and git, free disk and memory, the workspace root, and which package "
-		"managers and download tools there are",
+		"Operating system, versions of node and git, free disk and memory, the workspace root, which package managers "
+		"and download tools there are, and the background processes with their state",
 		NULL, TOOL_READS | TOOL_IDEMPOTENT | TOOL_SPAWNS, workspace_info },
 	{ "workspace_install", "Install packages",
 		"Install packages with a package manager of this machine, in the workspace root. dnf, apt, opkg and apk go through "

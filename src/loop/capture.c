@@ -76,34 +76,11 @@ void capture_put(struct capture *c, struct slice s)
 		ring_put(c, slice_from(s, n));
 }
 
-/* Drops a UTF-8 sequence that s begins but does not finish. */
-static void trim_end(struct slice *s)
-{
-	for (size_t k = 1; k <= 3 && k <= s->n; k++) {
-		unsigned char c = (unsigned char)s->p[s->n - k];
-
-		if (c < 0x80)
-			return;
-		if (c >= 0xC0) {
-			if (utf8_seq(slice_from(*s, s->n - k)) == -1)
-				s->n -= k;
-			return;
-		}
-	}
-}
-
-static bool continues(char c)
-{
-	return ((unsigned char)c & 0xC0) == 0x80;
-}
-
 /* Drops the end of a UTF-8 sequence whose beginning is gone. */
 static size_t trim_start(struct slice *s, size_t most)
 {
-	size_t k = 0;
+	size_t k = at_most(utf8_rest(*s), most);
 
-	while (k < most && k < s->n && continues(s->p[k]))
-		k++;
 	*s = slice_from(*s, k);
 	return k;
 }
@@ -120,7 +97,7 @@ uint64_t capture_parts(const struct capture *c, struct slice parts[3])
 		parts[0].n = head;
 		parts[1] = (struct slice){ c->b.p + c->at, c->keep - c->at };
 		parts[2] = (struct slice){ c->b.p + head, c->at - head };
-		trim_end(&parts[0]);
+		parts[0] = utf8_whole(parts[0]);
 		k = trim_start(&parts[1], 3);
 		if (parts[1].n == 0)
 			trim_start(&parts[2], 3 - k);
@@ -197,6 +174,5 @@ struct slice capture_last_line(struct capture *c)
 	}
 	line = (struct slice){ c->line + sizeof(c->line) - n, n };
 	trim_start(&line, 3);
-	trim_end(&line);
-	return str_trim(line);
+	return str_trim(utf8_whole(line));
 }

@@ -295,7 +295,8 @@ int main(void)
 		cmocka_unit_test(test_the_variable_is_found_wherever_it_stands_and_only_it),
 		cmocka_unit_test(test_the_beginning_of_a_tag_stands_for_all_that_share_it),
 		cmocka_unit_test(test_the_members_of_a_group_are_left_out),
-		cmocka_unit_test(test_a_process_that_threw_its_environment_away_is_known_by_its_limit),
+		cmocka_unit_test(
+			test_a_process_that_threw_its_environment_away_is_known_by_its_limit),
 		cmocka_unit_test(test_a_limit_that_somebody_means_stays),
 		cmocka_unit_test(test_marks_differ_where_tags_do_and_limit_nothing),
 	};
