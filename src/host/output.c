@@ -23,19 +23,25 @@ static int64_t at_most(int64_t n, int64_t max)
 
 /* ---- bytes at places ---- */
 
-static int put_at(struct output *o, struct slice s, int64_t at)
+/* What could not be written is left in *s. */
+static int put_some(struct output *o, struct slice *s, int64_t at)
 {
-	while (s.n > 0) {
-		ssize_t n = pwrite(o->fd, s.p, s.n, at);
+	while (s->n > 0) {
+		ssize_t n = pwrite(o->fd, s->p, s->n, at);
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
 			return n < 0 ? -errno : -ENOSPC;
-		s = slice_from(s, (size_t)n);
+		*s = slice_from(*s, (size_t)n);
 		at += n;
 	}
 	return 0;
+}
+
+static int put_at(struct output *o, struct slice s, int64_t at)
+{
+	return put_some(o, &s, at);
 }
 
 /* Up to n bytes of the file, in `part`. */
@@ -122,17 +128,17 @@ static int append(struct output *o, struct slice *s)
 	int r = 0;
 
 	while (r == 0 && s->n > 0) {
-		struct slice now = slice_head(*s, (size_t)(o->max - o->size));
+		struct slice now = slice_head(*s, (size_t)(o->max - o->size)), left = now;
 
 		if (now.n == 0) {
 			r = make_room(o);
 			continue;
 		}
-		r = put_at(o, now, o->size);
-		if (r < 0)
-			break;
+		r = put_some(o, &left, o->size);
+		now.n -= left.n;
+		if (now.n > 0)
+			o->last = now.p[now.n - 1];
 		o->size += (int64_t)now.n;
-		o->last = now.p[now.n - 1];
 		*s = slice_from(*s, now.n);
 	}
 	return r;
