@@ -21,8 +21,6 @@ struct entry {
 	char name[];
 };
 
-static char part[4096]; /* of a file in /proc */
-
 /* Looks for `name` + `value` at the start of a NUL-ended variable, in bytes that come in parts. */
 struct finder {
 	struct slice name, value;
@@ -56,6 +54,7 @@ static bool finder_feed(struct finder *f, struct slice s)
 /* proc: descriptor of the process's directory. */
 static bool has_variable(int proc, const char *tag)
 {
+	static char part[4096];
 	struct finder f = { LIT("SANDSTORM_JOB="), slice_of(tag), 0 };
 	int fd = openat(proc, "environ", O_RDONLY | O_CLOEXEC);
 	bool found = false;
@@ -105,42 +104,37 @@ void proc_take_mark(rlim_t mark)
 	setrlimit(RLIMIT_RTTIME, &l);
 }
 
-/* The soft limit in the line "Max realtime timeout     4611...     unlimited     us", or 0. */
-static rlim_t mark_of(struct slice limits)
+static bool has_mark(pid_t pid, const char *tag)
 {
-	static const char name[] = "Max realtime timeout";
-	const char *at = memmem(limits.p, limits.n, name, sizeof(name) - 1);
-	rlim_t v = 0;
+	rlim_t wanted = proc_mark(tag);
+	struct rlimit l;
 
-	if (!at)
-		return 0;
-	limits = slice_from(limits, (size_t)(at - limits.p) + sizeof(name) - 1);
-	for (; limits.n > 0 && *limits.p == ' '; limits = slice_from(limits, 1))
-		;
-	for (; limits.n > 0 && *limits.p >= '0' && *limits.p <= '9'; limits = slice_from(limits, 1))
-		v = v * 10 + (rlim_t)(*limits.p - '0');
-	return v;
+	if (prlimit(pid, RLIMIT_RTTIME, NULL, &l) < 0)
+		return false;
+	if (strlen(tag) > PROC_TAG_HALF)
+		return l.rlim_cur == wanted;
+	return l.rlim_cur >> MARK_HALF == wanted >> MARK_HALF;
 }
 
-static bool has_mark(int proc, const char *tag)
+/* One that nobody has reaped yet still has its limits, but no environment. */
+static bool is_zombie(int proc)
 {
-	int fd = openat(proc, "limits", O_RDONLY | O_CLOEXEC);
-	rlim_t mark, wanted = proc_mark(tag);
+	int fd = openat(proc, "stat", O_RDONLY | O_CLOEXEC);
+	char text[256];
+	const char *end;
 	ssize_t n;
 
 	if (fd < 0)
-		return false;
-	n = read(fd, part, sizeof(part));
+		return true;
+	n = read(fd, text, sizeof(text));
 	close(fd);
-	mark = n > 0 ? mark_of((struct slice){ part, (size_t)n }) : 0;
-	if (strlen(tag) > PROC_TAG_HALF)
-		return mark == wanted;
-	return mark >> MARK_HALF == wanted >> MARK_HALF;
+	end = n > 0 ? memrchr(text, ')', (size_t)n) : NULL;
+	return !end || end + 2 >= text + n || end[2] == 'Z' || end[2] == 'X';
 }
 
-static bool has_tag(int proc, const char *tag)
+static bool has_tag(int proc, pid_t pid, const char *tag)
 {
-	return has_variable(proc, tag) || has_mark(proc, tag);
+	return has_mark(pid, tag) ? !is_zombie(proc) : has_variable(proc, tag);
 }
 
 /* ---- signalling ---- */
@@ -155,8 +149,8 @@ static bool signal_if_tagged(int proc, pid_t pid, const char *tag, int sig)
 	long fd = syscall(SYS_pidfd_open, pid, 0), r = -1;
 
 	if (fd < 0)
-		return errno != ESRCH && has_tag(proc, tag) && kill(pid, sig) == 0;
-	if (has_tag(proc, tag))
+		return errno != ESRCH && has_tag(proc, pid, tag) && kill(pid, sig) == 0;
+	if (has_tag(proc, pid, tag))
 		r = syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0);
 	close((int)fd);
 	return r == 0;
@@ -173,7 +167,7 @@ static int look_at(int procfs, const char *name, const char *tag, int sig, pid_t
 	dir = openat(procfs, name, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return 0;
-	hit = has_tag(dir, tag) && (group == 0 || getpgid((pid_t)pid) != group) &&
+	hit = has_tag(dir, (pid_t)pid, tag) && (group == 0 || getpgid((pid_t)pid) != group) &&
 	      signal_if_tagged(dir, (pid_t)pid, tag, sig);
 	close(dir);
 	return hit;

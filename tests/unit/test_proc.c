@@ -260,6 +260,26 @@ static void test_a_process_that_threw_its_environment_away_is_known_by_its_limit
 	apart(mark);
 }
 
+static void zombie(void)
+{
+	siginfo_t info;
+	pid_t pid;
+
+	proc_take_mark(proc_mark(TAG));
+	pid = fork();
+	if (pid == 0)
+		_exit(0);
+	CHECK(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) == 0);
+	CHECK(proc_signal_tagged(TAG, 0, 0) == 0);
+	CHECK(waitpid(pid, NULL, 0) == pid);
+}
+
+static void test_what_has_ended_and_is_not_reaped_yet_does_not_count(void **state)
+{
+	(void)state;
+	apart(zombie);
+}
+
 static void limited_by_somebody(void)
 {
 	struct rlimit l = { 200000, 200000 };
@@ -297,6 +317,7 @@ int main(void)
 		cmocka_unit_test(test_the_members_of_a_group_are_left_out),
 		cmocka_unit_test(
 			test_a_process_that_threw_its_environment_away_is_known_by_its_limit),
+		cmocka_unit_test(test_what_has_ended_and_is_not_reaped_yet_does_not_count),
 		cmocka_unit_test(test_a_limit_that_somebody_means_stays),
 		cmocka_unit_test(test_marks_differ_where_tags_do_and_limit_nothing),
 	};
