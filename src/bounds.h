@@ -94,7 +94,7 @@ enum {
 	BACKGROUND_MAX = 64,        /* known; those that have ended give way to new ones */
 	BACKGROUND_FILE = 1 * MIB,  /* one's output; file_read shows so much at once */
 	BACKGROUND_FILES = 64,      /* of them; the oldest go first */
-	BACKGROUND_KEPT = 12 * KIB, /* output where no file can be written: one note of an answer */
+	BACKGROUND_KEPT = BUF_KEEP, /* output where no file can be written */
 	BACKGROUND_LOOK_MS = 20,    /* terminal_kill looks so often whether it is gone */
 	BACKGROUND_STOP_MS = 1500,  /* at the end of the server: TERM, KILL after the grace */
 

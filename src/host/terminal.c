@@ -161,7 +161,7 @@ static enum step terminal_exec(struct job *j)
 static enum step note(struct job *j, const struct background *b,
 	void (*put)(const struct background *b, struct buf *to))
 {
-	char mem[PATH_MAX + 256];
+	char mem[PATH_MAX + 512];
 	struct buf text;
 
 	buf_over(&text, mem, sizeof(mem));
@@ -206,25 +206,15 @@ static void put_fate(const struct background *b, struct buf *to)
 		buf_puts(to, "; somebody who could not be ended still holds its output");
 }
 
-static enum step put_kept(struct job *j, const struct capture *kept)
-{
-	struct slice parts[3];
-	uint64_t omitted = capture_parts(kept, parts);
-
-	if (omitted > 0)
-		return tool_note(j, "%.*s\n[... %llu bytes omitted of %llu ...]\n%.*s%.*s",
-			SLICE(parts[0]), (unsigned long long)omitted,
-			(unsigned long long)kept->total, SLICE(parts[1]), SLICE(parts[2]));
-	return tool_note(j, "%.*s", SLICE(parts[0]));
-}
-
 /* Where its output is, and what of that memory alone has. */
 static enum step tell_output(struct job *j, const struct background *b)
 {
 	note(j, b, background_put_where);
-	if (b->output.err && b->output.kept.total > 0)
-		put_kept(j, &b->output.kept);
-	return STEP_DONE;
+	if (!b->output.err || b->output.kept.total == 0)
+		return STEP_DONE;
+	tool_note_begin(j);
+	command_put_output(j, &b->output.kept);
+	return tool_note_end(j);
 }
 
 static enum step kill_look(struct job *j)

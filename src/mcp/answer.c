@@ -100,16 +100,26 @@ enum step tool_fail(struct job *j, const char *fmt, ...)
 	return STEP_DONE;
 }
 
+void tool_note_begin(struct job *j)
+{
+	block_open(j);
+}
+
+enum step tool_note_end(struct job *j)
+{
+	block_close(j);
+	return STEP_DONE;
+}
+
 enum step tool_note(struct job *j, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	block_open(j);
+	tool_note_begin(j);
 	jw_text(&j->w, formatted(fmt, ap));
-	block_close(j);
 	va_end(ap);
-	return STEP_DONE;
+	return tool_note_end(j);
 }
 
 enum step tool_call(struct job *j, const struct tool *tool, int arguments)

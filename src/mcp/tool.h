@@ -74,6 +74,9 @@ enum step tool_printf(struct job *j, const char *fmt, ...)
 enum step tool_fail(struct job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* A further text block, for what the server has to say about the first. */
 enum step tool_note(struct job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same in parts: begin, then jw_text(&j->w, part) ..., then end. */
+void tool_note_begin(struct job *j);
+enum step tool_note_end(struct job *j);
 /* Text in parts: begin, then jw_text(&j->w, part) ..., then end. failed: the result is an error all
  * the same. */
 void tool_begin(struct job *j);

@@ -209,7 +209,14 @@ def test_in_memory_the_beginning_and_the_end_are_kept(server):
     result = host.call("terminal_kill", pid=started.pid)
     kept = result["content"][-1]["text"]
     assert kept.startswith("1\n2\n3\n") and kept.endswith("\n99999\n100000\n")
-    assert re.search(r"\n\[\.\.\. \d+ bytes omitted of 588895 \.\.\.\]\n", kept) and len(kept) < 13000
+    assert re.search(r"\n\[\.\.\. \d+ bytes omitted of 588895 \.\.\.\]\n", kept) and len(kept) < 17000
+
+
+def test_what_memory_keeps_may_hold_any_bytes(server):
+    host = server(env={"SANDSTORM_STATE_DIR": "/proc/nowhere"})
+    started = Started(host, "printf 'a\\0b\\377c\\n'")
+    wait_until(lambda: "exit code 0" in host.text("workspace_info"), "its end")
+    assert host.call("terminal_kill", pid=started.pid)["content"][-1]["text"] == "a\0b\ufffdc\n"
 
 
 def test_on_a_read_only_workspace_it_still_runs(server):

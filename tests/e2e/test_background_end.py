@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 
 from fshelp import OtherUser
-from mcpwire import first_text, wait_until
+from mcpwire import describe, first_text, wait_until
 from test_background import Started, alive
+from webserver import message
 
 GRACE = 1.0     # between TERM and KILL
 
@@ -323,6 +324,8 @@ def test_they_end_with_the_http_server(web):
     """Fault 33: also while calls run."""
     w = web()
     polite = run_some(w)
+    w.start(message("tools/call", {"name": "terminal_exec", "arguments": {"command": "sleep 63"}}))
+    wait_until(lambda: [pid for pid in w.descendants() if "sleep 63" in describe(pid)], "the call to run")
     began = time.monotonic()
     assert w.terminate() == 0
     assert time.monotonic() - began < 2.5

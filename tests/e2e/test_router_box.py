@@ -182,6 +182,18 @@ def test_what_is_missing_is_said_at_start_and_to_the_client(box):
     assert ("git is not installed here" in box.stderr_text()) == any(name.startswith("git_") for name in tools)
 
 
+def test_git_is_looked_for_along_path(server):
+    """Issue 5, point 9: said at start, to the client, and by each tool."""
+    s = server(env={"PATH": "/nowhere"})
+    tools = [tool["name"] for tool in s.result("tools/list")["tools"] if tool["name"].startswith("git_")]
+    for name in tools:
+        no_git(name)(s)
+    assert ("git is not installed" in s.initialize()["instructions"]) == bool(tools)
+    assert s.text("terminal_exec", command="echo a shell all the same").startswith("stdout:\na shell")
+    assert s.close() == 0
+    assert s.stderr_text().count("git is not installed here: the git tools cannot work") == bool(tools)
+
+
 def test_without_a_shell_commands_say_so_in_one_sentence_and_files_work(router):
     """Issue 5, points 6 and 9."""
     s = router(env={"NOSHELL": "1"})
