@@ -16,8 +16,8 @@
 #include "mcp/tool.h"
 
 enum {
-	STOP_MARGIN_MS = 1500
-}; /* after the grace: children get TERM, KILL a second later, then we go */
+	STOP_MARGIN_MS = 2500
+}; /* after the grace: commands get TERM, KILL a second later, then what runs in the background */
 
 static const struct transport *transport;
 static int64_t stop_grace_ms;

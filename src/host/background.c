@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -297,8 +296,7 @@ static void stop_over(struct timer *t)
 	loop_stop(0);
 }
 
-/* What even now is not gone gets its KILL from child_end_all; its file must not say that it runs.
- */
+/* What even now is not gone is left to child_end_all; its file must not say that it runs. */
 void background_stop(void)
 {
 	static struct timer limit = { .fire = stop_over };

@@ -335,6 +335,29 @@ static void slices_compare_by_bytes_and_length(void **state)
 	assert_int_equal(slice_from((struct slice){ NULL, 0 }, 0).n, 0);
 }
 
+/* "a", U+00E9, U+20AC, U+1F389, "b": cut at every byte. */
+static void a_cut_text_ends_and_begins_with_whole_characters(void **state)
+{
+	static const char text[] = "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x8e\x89"
+				   "b";
+	static const size_t whole[] = { 0, 1, 1, 3, 3, 3, 6, 6, 6, 6, 10, 11 };
+
+	(void)state;
+	for (size_t n = 0; n < COUNT(whole); n++) {
+		assert_int_equal(utf8_whole((struct slice){ text, n }).n, whole[n]);
+		/* what follows the cut: the rest of the character that was cut off */
+		size_t rest = utf8_rest((struct slice){ text + n, sizeof(text) - 1 - n });
+		size_t next = n;
+
+		while (next < sizeof(text) - 1 && ((unsigned char)text[next] & 0xc0) == 0x80)
+			next++;
+		assert_int_equal(rest, next - n);
+	}
+	assert_int_equal(utf8_whole(LIT("\x80\x80\x80\x80")).n, 4); /* no sequence begins there */
+	assert_int_equal(utf8_rest(LIT("\x80\x80\x80\x80")), 3);
+	assert_int_equal(utf8_whole(LIT("\xff")).n, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -359,6 +382,7 @@ int main(void)
 		cmocka_unit_test(a_C_string_is_ended_and_never_too_long),
 		cmocka_unit_test(hex_is_lower_case_and_ended),
 		cmocka_unit_test(slices_compare_by_bytes_and_length),
+		cmocka_unit_test(a_cut_text_ends_and_begins_with_whole_characters),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
