@@ -7,10 +7,10 @@
 #include <unistd.h>
 
 #include "bounds.h"
-#include "front/authority.h"
 #include "front/call.h"
 #include "front/health.h"
 #include "front/token.h"
+#include "http/authority.h"
 #include "licenses.h"
 #include "loop/proc.h"
 #include "machine.h"

@@ -1,23 +1,8 @@
 #include "front/cidr.h"
 
-#include <arpa/inet.h>
-
 #include "base/str.h"
 
 enum { V4_PREFIX = 96 }; /* bits before an IPv4 address */
-
-bool address_parse(struct slice s, unsigned char out[16])
-{
-	char text[INET6_ADDRSTRLEN];
-
-	memset(out, 0, 16);
-	if (str_c(s, text, sizeof(text)) < 0)
-		return false;
-	if (str_has(s, ':'))
-		return inet_pton(AF_INET6, text, out) == 1;
-	out[10] = out[11] = 0xff;
-	return inet_pton(AF_INET, text, out + 12) == 1;
-}
 
 bool address_parse_hop(struct slice s, unsigned char out[16])
 {
@@ -32,16 +17,6 @@ bool address_parse_hop(struct slice s, unsigned char out[16])
 	}
 	host = str_split(&rest, ':');
 	return address_parse(str_has(rest, ':') ? s : host, out);
-}
-
-bool address_is_loopback(const unsigned char addr[16])
-{
-	static const struct cidr loopback[] = {
-		{ { [10] = 0xff, [11] = 0xff, [12] = 127 }, V4_PREFIX + 8 },
-		{ { [15] = 1 }, 128 },
-	};
-
-	return cidr_has(&loopback[0], addr) || cidr_has(&loopback[1], addr);
 }
 
 /* Clears what lies behind the prefix. */
@@ -75,17 +50,4 @@ bool cidr_has(const struct cidr *c, const unsigned char addr[16])
 
 	prefix_of(addr, c->bits, prefix);
 	return memcmp(prefix, c->addr, 16) == 0;
-}
-
-void address_put(struct buf *b, const unsigned char address[16])
-{
-	static const unsigned char v4[12] = { [10] = 0xff, [11] = 0xff };
-	const unsigned char *p = address;
-
-	if (memcmp(address, v4, sizeof(v4)) == 0) {
-		buf_printf(b, "%u.%u.%u.%u", p[12], p[13], p[14], p[15]);
-		return;
-	}
-	for (int i = 0; i < 16; i += 2)
-		buf_printf(b, "%s%x", i ? ":" : "", (unsigned)(p[i] << 8 | p[i + 1]));
 }

@@ -3,9 +3,9 @@
 #include <errno.h>
 
 #include "base/str.h"
-#include "front/authority.h"
 #include "front/proxies.h"
 #include "front/public_url.h"
+#include "http/authority.h"
 
 static const char *allowed_origins, *allowed_hosts;
 

@@ -1,18 +1,16 @@
 /* The probe of /health, for containers: one request with a blocking socket. */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/clock.h"
 #include "base/str.h"
 #include "bounds.h"
 #include "config.h"
-#include "front/authority.h"
-#include "front/cidr.h"
 #include "front/health.h"
+#include "http/authority.h"
 #include "http/head.h"
 #include "json/json.h"
 #include "version.h"
@@ -90,29 +88,6 @@ static int failure(void)
 	return errno == EAGAIN || errno == EINPROGRESS ? -ETIMEDOUT : -errno;
 }
 
-union address {
-	struct sockaddr any;
-	struct sockaddr_in v4;
-	struct sockaddr_in6 v6;
-};
-
-static socklen_t address_make(union address *a, const unsigned char addr[16], int port)
-{
-	static const unsigned char mapped[12] = { [10] = 0xff, [11] = 0xff };
-
-	memset(a, 0, sizeof(*a));
-	if (memcmp(addr, mapped, sizeof(mapped)) == 0) {
-		a->v4.sin_family = AF_INET;
-		a->v4.sin_port = htons((uint16_t)port);
-		memcpy(&a->v4.sin_addr, addr + 12, 4);
-		return sizeof(a->v4);
-	}
-	a->v6.sin6_family = AF_INET6;
-	a->v6.sin6_port = htons((uint16_t)port);
-	memcpy(&a->v6.sin6_addr, addr, 16);
-	return sizeof(a->v6);
-}
-
 /* HTTP/1.0, so that the answer is never chunked and ends with the connection. */
 static int request_send(const struct probe *p, int fd)
 {
@@ -154,8 +129,8 @@ static int answer_read(struct probe *p, int fd)
 /* 0 or -errno. */
 static int exchange(struct probe *p, const unsigned char addr[16])
 {
-	union address a;
-	socklen_t len = address_make(&a, addr, p->port);
+	union socket_address a;
+	socklen_t len = address_to_socket(addr, (unsigned)p->port, &a);
 	int r, fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)

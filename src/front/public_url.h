@@ -4,8 +4,8 @@
 #ifndef FRONT_PUBLIC_URL_H
 #define FRONT_PUBLIC_URL_H
 
-#include "front/authority.h"
 #include "front/origin.h"
+#include "http/authority.h"
 
 /* 0, or -EINVAL with the offending value in *bad. */
 int public_url_setup(const struct origin_config *c, struct slice *bad)

@@ -5,12 +5,12 @@
 #include "base/log.h"
 #include "bounds.h"
 #include "front/auth.h"
-#include "front/authority.h"
 #include "front/cidr.h"
 #include "front/gate.h"
 #include "front/http_mcp.h"
 #include "front/oauth.h"
 #include "front/page_home.h"
+#include "http/authority.h"
 #include "mcp/job.h"
 
 enum { STOP_TICK_MS = 20 };

@@ -1,19 +1,11 @@
 /* Listening sockets. */
-#include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/str.h"
+#include "base/address.h"
 #include "http/conn.h"
-
-union address {
-	struct sockaddr any;
-	struct sockaddr_in v4;
-	struct sockaddr_in6 v6;
-};
 
 static struct watch listeners[LISTENERS_MAX];
 static int listeners_n;
@@ -39,19 +31,9 @@ static void listen_pause(void)
 	listen_want(0);
 }
 
-static void note_peer(struct http_conn *c, const union address *a)
-{
-	if (a->any.sa_family == AF_INET6) {
-		memcpy(c->peer, &a->v6.sin6_addr, 16);
-		return;
-	}
-	c->peer[10] = c->peer[11] = 0xff;
-	memcpy(c->peer + 12, &a->v4.sin_addr, 4);
-}
-
 static bool accept_one(int listener)
 {
-	union address a = { 0 };
+	union socket_address a = { 0 };
 	socklen_t len = sizeof(a);
 	int on = 1, fd = accept4(listener, &a.any, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct http_conn *c;
@@ -67,7 +49,7 @@ static bool accept_one(int listener)
 		return true;
 	}
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	note_peer(c, &a);
+	address_from_socket(&a, c->peer);
 	conn_open(c, fd);
 	return true;
 }
@@ -79,7 +61,7 @@ static void accept_ready(struct watch *w, unsigned events)
 		;
 }
 
-static int listen_at(const union address *a, socklen_t len)
+static int listen_at(const union socket_address *a, socklen_t len)
 {
 	struct watch *w = &listeners[listeners_n];
 	int on = 1, r, fd = socket(a->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -101,46 +83,34 @@ static int listen_at(const union address *a, socklen_t len)
 	return r;
 }
 
-static int listen_v4(const char *host, unsigned port)
+static int listen_number(struct slice s, unsigned port)
 {
-	union address a = { .v4 = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port) } };
+	unsigned char address[16];
+	union socket_address a;
 
-	if (inet_pton(AF_INET, host, &a.v4.sin_addr) != 1)
+	if (!address_parse(s, address))
 		return -EINVAL;
-	return listen_at(&a, sizeof(a.v4));
-}
-
-static int listen_v6(const char *host, unsigned port)
-{
-	union address a = { .v6 = { .sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port) } };
-
-	if (inet_pton(AF_INET6, host, &a.v6.sin6_addr) != 1)
-		return -EINVAL;
-	return listen_at(&a, sizeof(a.v6));
+	return listen_at(&a, address_to_socket(address, port, &a));
 }
 
 /* Clients try ::1 or 127.0.0.1 first, so both must answer; a machine without IPv6 has only one. */
 static int listen_localhost(unsigned port)
 {
-	int r = listen_v4("127.0.0.1", port), r6 = r < 0 ? r : listen_v6("::1", port);
+	int r = listen_number(LIT("127.0.0.1"), port);
+	int r6 = r < 0 ? r : listen_number(LIT("::1"), port);
 
 	return r6 == -EAFNOSUPPORT || r6 == -EADDRNOTAVAIL ? 0 : r6;
 }
 
 int http_listen(const char *host, unsigned port)
 {
-	char mem[64];
 	struct slice s = slice_of(host);
-	int r;
 
 	if (http_same(s, "localhost"))
 		return listen_localhost(port);
 	if (s.n > 1 && s.p[0] == '[' && s.p[s.n - 1] == ']')
 		s = (struct slice){ s.p + 1, s.n - 2 };
-	if (str_c(s, mem, sizeof(mem)) < 0)
-		return -EINVAL;
-	r = listen_v4(mem, port);
-	return r == -EINVAL ? listen_v6(mem, port) : r;
+	return listen_number(s, port);
 }
 
 void listen_stop(void)

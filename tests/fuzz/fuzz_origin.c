@@ -7,9 +7,9 @@
 
 #include "base/str.h"
 #include "bounds.h"
-#include "front/authority.h"
 #include "front/cidr.h"
 #include "front/origin.h"
+#include "http/authority.h"
 
 enum { TEXTS = 5, TEXT_MAX = 1024 };
 

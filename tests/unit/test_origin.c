@@ -7,9 +7,9 @@
 #include <errno.h>
 
 #include "bounds.h"
-#include "front/authority.h"
 #include "front/cidr.h"
 #include "front/origin.h"
+#include "http/authority.h"
 
 static const unsigned char loopback4[16] = { [10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1 };
 static const unsigned char loopback6[16] = { [15] = 1 };

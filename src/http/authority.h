@@ -2,8 +2,8 @@
  * Names of servers as they stand in Host, Origin and URLs: "host[:port]" and
  * "scheme://host[:port]" (RFC 3986 section 3.2, RFC 6454 section 6.2), nothing else.
  */
-#ifndef FRONT_AUTHORITY_H
-#define FRONT_AUTHORITY_H
+#ifndef HTTP_AUTHORITY_H
+#define HTTP_AUTHORITY_H
 
 #include "base/buf.h"
 

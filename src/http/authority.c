@@ -1,8 +1,8 @@
-#include "front/authority.h"
+#include "http/authority.h"
 
+#include "base/address.h"
 #include "base/str.h"
 #include "bounds.h"
-#include "front/cidr.h"
 #include "http/head.h"
 
 static char lower(char c)
