@@ -65,6 +65,18 @@ enum {
 	PUBLIC_URL_MAX = 500, /* stands twice in some answers' fields */
 	PROBE_MS = 5 * 1000,  /* `health`, connecting included */
 
+	/* The master, as its client sees it */
+	MASTER_URL_MAX = 512,
+	MASTER_CONNS = 16,           /* about 40 KB each while open */
+	MASTER_CONNS_KEPT = 2,       /* never taken by calls that may be long */
+	MASTER_IDLE_MS = 10 * 1000,  /* a connection waits for its next call so long */
+	CONNECT_MS = 10 * 1000,      /* name, connection and TLS together */
+	REQUEST_BODY_MAX = 1 * MIB,  /* the predecessor takes 200 KB and refuses 3 MB */
+	REQUEST_HEAD_MAX = 16 * KIB, /* two tokens of 5 KB, a path of three names of 1 KB */
+	REPLY_BODY_MAX = 64 * MIB,   /* passed on in parts, so it costs time, not memory */
+	REPLY_INTERIMS_MAX = 16,     /* 1xx before the reply */
+	RESOLVED_MAX = 8,            /* of a name, tried in turn */
+
 	/* Loop */
 	WATCHES_MAX = CONNS_MAX + 512, /* connections, two pipes a child, the drain table */
 	READ_CHUNK = 64 * KIB,         /* one read(2); the buffer is shared by all streams */

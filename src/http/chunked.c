@@ -88,6 +88,7 @@ static int step(struct chunked *c, char b)
 		return expect(b, '\r', DATA_LF);
 	case DATA_LF:
 		c->digits = 0;
+		c->skipped = 0;
 		return expect(b, '\n', SIZE);
 	case TRAILER:
 		return b == '\r' ? LAST_LF : skip_byte(c, b, TRAILER_LINE, TRAILER_LINE);

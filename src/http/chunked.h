@@ -14,7 +14,7 @@ struct chunked {
 	int state;
 	int digits;     /* of the size being read */
 	uint64_t left;  /* bytes of the chunk still to come */
-	size_t skipped; /* bytes of extensions and trailers so far, bounded by HTTP_HEAD_MAX */
+	size_t skipped; /* bytes of this chunk's extensions, or trailers, up to HTTP_HEAD_MAX */
 };
 
 void chunked_init(struct chunked *c);

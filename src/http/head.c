@@ -4,78 +4,9 @@
 #include "base/str.h"
 #include "bounds.h"
 
-/* --- where the head ends --- */
-
-size_t http_head_end(struct slice in, size_t *scanned)
-{
-	size_t at = *scanned;
-	const char *lf;
-
-	while (at < in.n && (lf = memchr(in.p + at, '\n', in.n - at))) {
-		size_t next = (size_t)(lf - in.p) + 1;
-
-		if (next < in.n && in.p[next] == '\n')
-			return next + 1;
-		if (next + 1 < in.n && in.p[next] == '\r' && in.p[next + 1] == '\n')
-			return next + 2;
-		if (next + 1 >= in.n) { /* the decisive byte is still to come */
-			*scanned = next - 1;
-			return 0;
-		}
-		at = next;
-	}
-	*scanned = in.n;
-	return 0;
-}
-
-/* --- characters --- */
-
 static char lower(char c)
 {
 	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
-}
-
-bool http_same(struct slice a, const char *b)
-{
-	size_t i = 0;
-
-	while (i < a.n && b[i] && lower(a.p[i]) == lower(b[i]))
-		i++;
-	return i == a.n && !b[i];
-}
-
-/* RFC 9110 section 5.6.2 */
-static bool is_token(struct slice s)
-{
-	static const char marks[] = "!#$%&'*+-.^_`|~";
-
-	for (size_t i = 0; i < s.n; i++) {
-		char c = lower(s.p[i]);
-
-		if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') &&
-			!memchr(marks, c, sizeof(marks) - 1))
-			return false;
-	}
-	return s.n > 0;
-}
-
-/* Anything but controls; a tab is allowed. RFC 9110 section 5.5. */
-static bool is_value(struct slice s)
-{
-	for (size_t i = 0; i < s.n; i++)
-		if (((unsigned char)s.p[i] < ' ' && s.p[i] != '\t') || s.p[i] == 0x7f)
-			return false;
-	return true;
-}
-
-/* The next line without its CR LF (or LF). */
-static struct slice line_take(struct slice *rest)
-{
-	struct slice line = str_split(rest, '\n');
-
-	if (line.n && line.p[line.n - 1] == '\r')
-		line.n--;
-	return line;
 }
 
 /* --- request line --- */
@@ -93,12 +24,11 @@ static enum http_method method_of(struct slice s)
 /* 0, or the status for a version that is not 1.x. */
 static int version_take(struct http_head *h, struct slice s)
 {
-	if (s.n != 8 || memcmp(s.p, "HTTP/", 5) != 0 || s.p[6] != '.')
+	int major;
+
+	if (!http_version(s, &major, &h->minor))
 		return 400;
-	if (s.p[5] < '0' || s.p[5] > '9' || s.p[7] < '0' || s.p[7] > '9')
-		return 400;
-	h->minor = s.p[7] - '0';
-	return s.p[5] == '1' ? 0 : 505;
+	return major == 1 ? 0 : 505;
 }
 
 /*
@@ -161,7 +91,7 @@ static int request_line(struct http_head *h, struct slice line)
 	struct slice method = str_split(&line, ' '), target = str_split(&line, ' ');
 	int status = version_take(h, line);
 
-	if (!is_token(method) || !is_target(target) || status == 400)
+	if (!http_is_token(method) || !is_target(target) || status == 400)
 		return 400;
 	if (status)
 		return status;
@@ -222,10 +152,7 @@ static int field_row(struct slice name)
 
 static int length_take(struct http_head *h, struct slice v)
 {
-	for (size_t i = 0; i < v.n; i++)
-		if (v.p[i] < '0' || v.p[i] > '9')
-			return 400;
-	return str_int(v, &h->length) < 0 ? 400 : 0;
+	return http_length(v, &h->length) ? 0 : 400;
 }
 
 static int coding_take(struct http_head *h, struct slice v)
@@ -236,14 +163,10 @@ static int coding_take(struct http_head *h, struct slice v)
 
 static void connection_take(struct http_head *h, struct slice list)
 {
-	while (list.n) {
-		struct slice word = str_trim(str_split(&list, ','));
-
-		if (http_same(word, "close"))
-			h->close = true;
-		else if (http_same(word, "keep-alive") && h->minor == 0)
-			h->keep_alive = true;
-	}
+	if (http_list_has(list, "close"))
+		h->close = true;
+	if (h->minor == 0 && http_list_has(list, "keep-alive"))
+		h->keep_alive = true;
 }
 
 /* Weights are not weighed: who names a type can read it. */
@@ -290,23 +213,13 @@ static int field_use(struct http_head *h, const struct field *f, struct slice v)
 	}
 }
 
-static struct slice trimmed(struct slice v)
-{
-	while (v.n && (v.p[0] == ' ' || v.p[0] == '\t'))
-		v = slice_from(v, 1);
-	while (v.n && (v.p[v.n - 1] == ' ' || v.p[v.n - 1] == '\t'))
-		v.n--;
-	return v;
-}
-
 /* *seen: bit i for row i. */
 static int field_line(struct http_head *h, struct slice line, uint32_t *seen)
 {
-	struct slice name = str_split(&line, ':'), value = trimmed(line);
+	struct slice name, value;
 	int i;
 
-	/* Without a colon str_split takes all; the value then starts where no byte is. */
-	if (!is_token(name) || name.p + name.n == line.p || !is_value(value))
+	if (!http_field_split(line, &name, &value))
 		return 400;
 	i = field_row(name);
 	if (i == FIELD_ROWS)
@@ -348,11 +261,11 @@ int http_head_parse(struct http_head *h, struct slice text)
 
 	*h = (struct http_head){ .length = -1 };
 	if (str_starts(rest, "\n") || str_starts(rest, "\r\n")) /* RFC 9112 section 2.2 */
-		line_take(&rest);
-	status = request_line(h, line_take(&rest));
+		http_line_take(&rest);
+	status = request_line(h, http_line_take(&rest));
 	h->keep_alive = h->minor > 0;
 	while (status == 0 && rest.n) {
-		line = line_take(&rest);
+		line = http_line_take(&rest);
 		if (!line.n)
 			break;
 		status = ++count > HTTP_FIELDS_MAX ? 431 : field_line(h, line, &seen);

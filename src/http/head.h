@@ -8,9 +8,7 @@
 #ifndef HTTP_HEAD_H
 #define HTTP_HEAD_H
 
-#include <stdint.h>
-
-#include "base/slice.h"
+#include "http/field.h"
 
 enum http_method { HTTP_GET, HTTP_HEAD, HTTP_POST, HTTP_DELETE, HTTP_OPTIONS, HTTP_OTHER };
 
@@ -48,13 +46,6 @@ struct http_head {
 	unsigned accept; /* ACCEPT_ bits; both when there is no Accept */
 };
 
-/*
- * Length of the head at the start of in, its empty line included; 0 when the empty line is not
- * there yet. *scanned (0 at first) remembers how far was looked, so that bytes that trickle in are
- * looked at once.
- */
-size_t http_head_end(struct slice in, size_t *scanned);
-
 /* Parses a whole head. 0, or the status to answer before closing: 400, 417, 431, 501, 505. */
 int http_head_parse(struct http_head *h, struct slice text) __attribute__((warn_unused_result));
 
@@ -65,7 +56,5 @@ static inline bool http_has(const struct http_head *h, enum http_field f)
 
 /* Is the path, its percent escapes decoded, path (with or without a slash at the end)? */
 bool http_path_is(struct slice path, const char *want);
-/* ASCII letters in either case. */
-bool http_same(struct slice a, const char *b);
 
 #endif
