@@ -108,3 +108,11 @@ void worker_end(struct worker *w)
 	if (w->proc.running)
 		kill(w->proc.pid, SIGKILL);
 }
+
+void worker_drop(struct worker *w)
+{
+	worker_end(w);
+	proc_forget(&w->proc);
+	close(w->pipe);
+	w->pipe = -1;
+}

@@ -32,5 +32,7 @@ struct worker {
 int worker_start(struct worker *w) __attribute__((warn_unused_result)); /* 0 or -errno */
 /* KILL; done() still comes, with -ECANCELED unless the outcome was already there. */
 void worker_end(struct worker *w);
+/* KILL; done() does not come any more, *w may go. Only before done(). */
+void worker_drop(struct worker *w);
 
 #endif
