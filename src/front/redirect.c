@@ -2,7 +2,7 @@
 
 #include "base/str.h"
 #include "bounds.h"
-#include "front/authority.h"
+#include "http/authority.h"
 #include "http/head.h"
 
 /* Browsers run or show these themselves; nothing that listens stands behind them. */

@@ -4,11 +4,6 @@
 #include "base/str.h"
 #include "bounds.h"
 
-static char lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
-}
-
 /* --- request line --- */
 
 static enum http_method method_of(struct slice s)
