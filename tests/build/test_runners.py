@@ -92,16 +92,19 @@ def test_a_program_with_an_interpreter_is_not_taken_for_static(binary):
     assert done.returncode == 1 and "is not static" in done.stderr and "NEEDED" in done.stderr
 
 
-@pytest.mark.parametrize("change, lines", [
-    (lambda text: text.replace("BR_X509_BUFSIZE_KEY", "BR_X509_BUFSIZE_SIG"), 0),
-    (lambda text: text + "/* T0_INT2(3 * BR_X509_BUFSIZE_KEY) */\n", 2),
+DECODER, HELLO = "src/x509/skey_decoder.c", "src/ssl/ssl_hs_client.c"
+
+
+@pytest.mark.parametrize("name, change, said", [
+    (DECODER, lambda text: text.replace("BR_X509_BUFSIZE_KEY", "BR_X509_BUFSIZE_SIG"), "changed 0 lines instead of 1"),
+    (DECODER, lambda text: text + "/* T0_INT2(3 * BR_X509_BUFSIZE_KEY) */\n", "changed 2 lines instead of 1"),
+    (HELLO, lambda text: text.replace("0x1D, 0xDC, 0x26", "0x1D, 0xDC, 0x27"), "changed 1 lines instead of 2"),
 ])
-def test_bearssl_is_not_built_unless_the_correction_changes_exactly_one_line(tmp_path, change, lines):
+def test_bearssl_is_not_built_unless_each_correction_changes_what_it_should(tmp_path, name, change, said):
     source = tmp_path / "bearssl"
     shutil.copytree(ROOT / "vendor/bearssl", source)
-    decoder = source / "src/x509/skey_decoder.c"
-    decoder.write_text(change(decoder.read_text()))
+    (source / name).write_text(change((source / name).read_text()))
     done = run(ROOT / "scripts/build-bearssl", source, tmp_path / "out", cwd=tmp_path, ok=False)
     assert done.returncode == 1
-    assert f"changed {lines} lines instead of one" in done.stderr
+    assert f"the correction of {name} {said}" in done.stderr
     assert not (tmp_path / "out.a").exists()
