@@ -4,6 +4,7 @@
 #   TARGET              name of the target, also the folder below build/; default: this machine
 #   TARGET_CFLAGS       what the target needs besides (-march=..., -msoft-float), for the libraries too
 #   CFLAGS              optimisation, default -Os          V=1  show the commands
+#   CA                  PEM file with the CA of the Sandstorm master, to be compiled in; SANDSTORM_CA replaces it at run time
 -include config.mak
 
 ifneq ($(words $(CURDIR)),1)
@@ -104,13 +105,20 @@ $B/libbearssl.a: vendor/bearssl/.tree scripts/build-bearssl $(MUSL)
 	$QCC='$(CC)' AR='$(AR)' CFLAGS='$(SMALL) -fstack-protector-strong $(PATHS) $(call MUSL_ONLY,$(CC))' \
 		scripts/build-bearssl vendor/bearssl $B/libbearssl
 
+# for programs that run on this machine, with its libc: unit tests, fuzzers, check-ca
+HOST_SETTINGS = $(HOST_CC)
+$(eval $(call settings,build/host/.settings,HOST_SETTINGS))
+build/host/libbearssl.a: vendor/bearssl/.tree scripts/build-bearssl build/host/.settings
+	$(call say,BEARSSL,$@)
+	$QCC='$(HOST_CC)' AR=ar CFLAGS='-O1 -g -fPIE' scripts/build-bearssl vendor/bearssl build/host/libbearssl
+
 # ---- our sources, and the binary
 
 define compiled
 $(call settings,$2/.settings,COMPILE.$1)
 $2/%.o: src/%.c $2/.settings | $3
 	$$(call say,CC,$$@)
-	$$Qmkdir -p $$(@D) && $$(COMPILE.$1) -MMD -MP -c -o $$@ $$<
+	$$Qmkdir -p $$(@D) && $$(COMPILE.$1) $$(DEFINE) -MMD -MP -c -o $$@ $$<
 $2/.settings: | need-build
 endef
 $(eval $(call compiled,obj,$B/obj,$(MUSL) $(VENDORED)))
@@ -119,6 +127,20 @@ $(eval $(call compiled,check-clang,$B/check-clang,$(MUSL) $(VENDORED)))
 $(eval $(call compiled,unit,build/unit/src,$(VENDORED)))
 $(eval $(call compiled,fuzz,build/fuzz/src,$(VENDORED)))
 -include $(wildcard build/*/*.d build/*/*/*.d build/*/*/*/*.d)
+
+# the anchors of CA=file, read and refused by the program's own sources
+CHECK_CA_SRC := scripts/check-ca.c $(addprefix src/tls/,pem.c roots.c cert.c cert_key.c der.c) \
+	$(addprefix src/base/,base64.c buf.c clock.c file.c fmt.c random.c str.c utf8.c)
+build/host/check-ca: $(CHECK_CA_SRC) $(wildcard src/tls/*.h src/base/*.h) src/bounds.h build/host/.settings
+	$(call say,CC,$@)
+	@CC='$(HOST_CC)' scripts/need host
+	$Q$(HOST_CC) $(OURS) -O1 -o $@ $(CHECK_CA_SRC)
+$B/ca.rows: build/host/check-ca $B/.ca $(or $(wildcard $(CA)),FORCE)
+	$(call say,CA,$(CA))
+	$Qbuild/host/check-ca '$(CA)' > $@
+$(eval $(call settings,$B/.ca,CA))
+$B/obj/tls/builtin.o: $B/.ca $(if $(CA),$B/ca.rows)
+$B/obj/tls/builtin.o: DEFINE = $(if $(CA),-DBUILTIN_CA='"$(CURDIR)/$B/ca.rows"')
 
 $B/sandstorm-mcp.unstripped: $(call objects,$B/obj) $B/libbearssl.a $(MUSL) scripts/check-static
 	$(call say,LINK,$@)
@@ -148,9 +170,9 @@ check: $(CHECKS) ## layer order, warnings as errors (gcc, clang), clang-format, 
 define programs
 build/$1/libsrc.a: $$(filter-out %/src/main.o,$$(call objects,build/$1/src))
 	$$Qrm -f $$@ && ar qcs $$@ $$^
-build/$1/$2_%: tests/$1/$2_%.c build/$1/libsrc.a $B/libbearssl.a $$(wildcard tests/$1/*.h)
+build/$1/$2_%: tests/$1/$2_%.c build/$1/libsrc.a build/host/libbearssl.a $$(wildcard tests/$1/*.h)
 	$$(call say,LINK,$$@)
-	$$Q$$(COMPILE.$1) $3 -Itests/$1 -o $$@ $$< build/$1/libsrc.a $B/libbearssl.a $4
+	$$Q$$(COMPILE.$1) $3 -Itests/$1 -o $$@ $$< build/$1/libsrc.a build/host/libbearssl.a $4
 endef
 $(eval $(call programs,unit,test,,-lcmocka))
 $(eval $(call programs,fuzz,fuzz,-fsanitize=fuzzer))

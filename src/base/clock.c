@@ -45,6 +45,21 @@ static void date_from(struct utc *u, int64_t days)
 	u->year = (int)(year + era * 400 + (u->month <= 2));
 }
 
+/* The other way round. */
+static int64_t date_to(const struct utc *u)
+{
+	int64_t in_era, era = split((int64_t)u->year - (u->month <= 2), 400, &in_era);
+	int64_t month = u->month + (u->month > 2 ? -3 : 9);
+	int64_t day = (153 * month + 2) / 5 + u->day - 1;
+
+	return era * 146097 + in_era * 365 + in_era / 4 - in_era / 100 + day - 719468;
+}
+
+int64_t utc_to(const struct utc *u)
+{
+	return ((date_to(u) * 24 + u->hour) * 60 + u->minute) * 60 + u->second;
+}
+
 void utc_from(struct utc *u, int64_t unix_s)
 {
 	/* A thousand million years: a year still fits an int. */

@@ -1,0 +1,40 @@
+#include "tls/engine.h"
+
+#include <stdbool.h>
+
+/* Forward secrecy and authenticated encryption, nothing else. */
+#define ECDHE_AES                                                                                  \
+	BR_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, BR_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,      \
+		BR_TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,                                        \
+		BR_TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384
+#define ECDHE_CHACHA                                                                               \
+	BR_TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,                                          \
+		BR_TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256
+
+/* First what this machine is quick at: AES in software that leaks no timing is slow. */
+static void suites_set(br_ssl_engine_context *e)
+{
+	static const uint16_t with_aes[] = { ECDHE_AES, ECDHE_CHACHA };
+	static const uint16_t without[] = { ECDHE_CHACHA, ECDHE_AES };
+	bool aes = br_aes_x86ni_ctr_get_vtable() || br_aes_pwr8_ctr_get_vtable();
+
+	br_ssl_engine_set_suites(e, aes ? with_aes : without, sizeof(without) / sizeof(without[0]));
+}
+
+/* ECDHE takes X25519 first, then P-256, P-384, P-521: BearSSL's order. */
+void engine_setup(br_ssl_engine_context *e)
+{
+	br_ssl_engine_set_versions(e, BR_TLS12, BR_TLS12);
+	br_ssl_engine_add_flags(e, BR_OPT_NO_RENEGOTIATION);
+	suites_set(e);
+	br_ssl_engine_set_default_aes_gcm(e);
+	br_ssl_engine_set_default_chapol(e);
+	br_ssl_engine_set_default_ec(e);
+	br_ssl_engine_set_default_ecdsa(e);
+	br_ssl_engine_set_default_rsavrfy(e);
+	br_ssl_engine_set_hash(e, br_sha256_ID, &br_sha256_vtable);
+	br_ssl_engine_set_hash(e, br_sha384_ID, &br_sha384_vtable);
+	br_ssl_engine_set_hash(e, br_sha512_ID, &br_sha512_vtable);
+	br_ssl_engine_set_prf_sha256(e, &br_tls12_sha256_prf);
+	br_ssl_engine_set_prf_sha384(e, &br_tls12_sha384_prf);
+}

@@ -1,0 +1,19 @@
+/*
+ * What engines of clients and servers have in common. For tls/ alone: shows BearSSL's types.
+ */
+#ifndef TLS_ENGINE_H
+#define TLS_ENGINE_H
+
+#include <bearssl.h>
+
+enum {
+	/* a whole record comes in, as peers need not heed a wish for shorter ones; what goes out is
+	 * mostly one small message */
+	ENGINE_IN = BR_SSL_BUFSIZE_INPUT,
+	ENGINE_OUT = 4096 + 85,
+};
+
+/* TLS 1.2, suites in this machine's order, hashes, curves; e is zeroed. */
+void engine_setup(br_ssl_engine_context *e);
+
+#endif
