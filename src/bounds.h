@@ -75,6 +75,7 @@ enum {
 	REQUEST_HEAD_MAX = 16 * KIB, /* two tokens of 5 KB, a path of three names of 1 KB */
 	REPLY_BODY_MAX = 64 * MIB,   /* passed on in parts, so it costs time, not memory */
 	REPLY_INTERIMS_MAX = 16,     /* 1xx before the reply */
+	TRACE_BODY_MAX = 64 * KIB,   /* of each body in SANDSTORM_TRACE */
 	RESOLVED_MAX = 8,            /* of a name, tried in turn */
 
 	/* Loop */

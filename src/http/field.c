@@ -69,6 +69,14 @@ bool http_is_value(struct slice s)
 	return true;
 }
 
+bool http_is_target(struct slice s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (s.p[i] <= ' ' || s.p[i] >= 0x7f)
+			return false;
+	return s.n > 0;
+}
+
 static struct slice trimmed(struct slice v)
 {
 	while (v.n && (v.p[0] == ' ' || v.p[0] == '\t'))

@@ -28,6 +28,8 @@ bool http_field_split(struct slice line, struct slice *name, struct slice *value
 bool http_is_token(struct slice s);
 /* Anything but controls; a tab is allowed. RFC 9110 section 5.5. */
 bool http_is_value(struct slice s);
+/* What a target may hold: no blanks, controls or bytes beyond ASCII; at least one byte. */
+bool http_is_target(struct slice s);
 /* ASCII letters in either case. */
 bool http_same(struct slice a, const char *b);
 /* Is the word one of a list with commas? In either case. */

@@ -72,21 +72,12 @@ bool http_path_is(struct slice path, const char *want)
 	return !*want && (!path.n || slice_is(path, "/"));
 }
 
-/* What a target may hold: no blanks, controls or bytes above ASCII. */
-static bool is_target(struct slice s)
-{
-	for (size_t i = 0; i < s.n; i++)
-		if (s.p[i] <= ' ' || s.p[i] >= 0x7f)
-			return false;
-	return s.n > 0;
-}
-
 static int request_line(struct http_head *h, struct slice line)
 {
 	struct slice method = str_split(&line, ' '), target = str_split(&line, ' ');
 	int status = version_take(h, line);
 
-	if (!http_is_token(method) || !is_target(target) || status == 400)
+	if (!http_is_token(method) || !http_is_target(target) || status == 400)
 		return 400;
 	if (status)
 		return status;
