@@ -57,14 +57,19 @@ void mask_put_head(const struct mask *m, struct buf *b, struct slice text)
 
 /* --- secrets wherever they stand --- */
 
-/* As a JSON encoder may have written it: some escape a slash, too. */
-static size_t secret_length(struct slice secret, struct slice text)
+enum { BEGINNING = 4 }; /* fewer characters tell nothing and stand anywhere */
+
+/*
+ * How much of text is the secret, or its beginning up to where text ends. escaped: as a JSON
+ * encoder may have written it; some escape a slash, too.
+ */
+static size_t secret_length(struct slice secret, struct slice text, bool escaped)
 {
-	enum { BEGINNING = 4 }; /* fewer characters tell nothing and stand anywhere */
 	size_t i = 0, at = 0;
 
 	for (; i < secret.n && at < text.n; i++, at++) {
-		if (text.p[at] == '\\' && at + 1 < text.n && text.p[at + 1] == secret.p[i])
+		if (escaped && text.p[at] == '\\' && at + 1 < text.n &&
+			text.p[at + 1] == secret.p[i])
 			at++;
 		else if (text.p[at] != secret.p[i])
 			return 0;
@@ -76,8 +81,11 @@ size_t mask_at(const struct mask *m, struct slice text)
 {
 	size_t n = 0;
 
-	for (int i = 0; i < m->n && !n; i++)
-		n = secret_length(m->secret[i], text);
+	for (int i = 0; i < m->n && !n; i++) {
+		n = secret_length(m->secret[i], text, false);
+		if (!n)
+			n = secret_length(m->secret[i], text, true);
+	}
 	return n;
 }
 

@@ -10,6 +10,7 @@
 #include "front/cidr.h"
 #include "front/origin.h"
 #include "http/authority.h"
+#include "http/https_url.h"
 
 enum { TEXTS = 5, TEXT_MAX = 1024 };
 
@@ -55,6 +56,27 @@ static void authorities(struct slice s)
 		MUST(path.n == 0 || path.p[0] == '/');
 		MUST(!str_has(s, '"') && !str_has(s, ' ') && !str_has(s, '?'));
 	}
+}
+
+/* A URL of a master is written again as one that means the same. */
+static void masters(struct slice s)
+{
+	struct http_origin o, again;
+	const char *why;
+	char mem[MASTER_URL_MAX + 16];
+	struct buf b;
+
+	if (http_origin_parse(&o, s, &why) < 0) {
+		MUST(why && *why);
+		return;
+	}
+	MUST(!why && o.host[0] && o.port > 0 && o.port <= 65535 && s.n <= MASTER_URL_MAX);
+	MUST(!str_has(slice_of(o.host), '@') && !strpbrk(o.prefix, "?#\" \r\n"));
+	buf_over(&b, mem, sizeof(mem));
+	http_origin_put(&o, &b);
+	MUST(!b.failed && http_origin_parse(&again, buf_all(&b), &why) == 0);
+	MUST(strcmp(o.host, again.host) == 0 && strcmp(o.prefix, again.prefix) == 0);
+	MUST(o.port == again.port);
 }
 
 static bool bits_equal(const unsigned char *a, const unsigned char *b, int bits)
@@ -128,6 +150,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct http_head h = { 0 };
 
 	authorities(in);
+	masters(in);
 	networks(in);
 	c.public_url = text_take(&in, 0);
 	c.domain = text_take(&in, 1);
@@ -143,6 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		line = str_split(&in, '\n');
 		h.field[fields[i]] = line;
 		authorities(line);
+		masters(line);
 		networks(line);
 	}
 	answered(&h, loopback);
