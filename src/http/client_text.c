@@ -64,7 +64,7 @@ static void put_closed(struct buf *b, const struct http_call *c, const struct cl
 
 static void put_invalid(struct buf *b, const struct http_call *c, const struct client_conn *k)
 {
-	struct mask m;
+	struct mask m = { .n = 0 };
 
 	mask_from(&m, c->fields);
 	buf_printf(b, "invalid reply from the master: %s; it begins ", k->reply.wrong);

@@ -35,8 +35,7 @@ void mask_from(struct mask *m, struct slice fields)
 
 	m->n = 0;
 	while (fields.n && m->n < MASK_SECRETS_MAX)
-		if (http_field_split(http_line_take(&fields), &name, &value) &&
-			field_is_secret(name) && last_word(value).n)
+		if (http_field_split(http_line_take(&fields), &name, &value) && value.n)
 			m->secret[m->n++] = last_word(value);
 }
 
@@ -113,13 +112,20 @@ static struct slice string_at(struct slice text)
 	return slice_head(text, i + 1);
 }
 
-static bool names_token(struct slice string)
+/* Has it "token" in it, or is it one of the names? */
+static bool names_secret(const struct mask *m, struct slice string)
 {
 	static const char word[] = "token";
+	struct slice names = m->members, name = string;
 
-	for (; string.n >= sizeof(word) - 1; string = slice_from(string, 1))
-		if (http_same(slice_head(string, sizeof(word) - 1), word))
+	for (; name.n >= sizeof(word) - 1; name = slice_from(name, 1))
+		if (http_same(slice_head(name, sizeof(word) - 1), word))
 			return true;
+	while (names.n) {
+		name = str_split(&names, ' ');
+		if (name.n && string.n == name.n + 2 && memcmp(string.p + 1, name.p, name.n) == 0)
+			return true;
+	}
 	return false;
 }
 
@@ -160,7 +166,7 @@ static void put_string(const struct mask *m, struct buf *b, struct slice *text)
 {
 	struct slice string = string_at(*text);
 	size_t left = text->n - string.n;
-	bool secret = names_token(string);
+	bool secret = names_secret(m, string);
 
 	while (text->n > left)
 		put_next(m, b, text);

@@ -13,11 +13,12 @@ enum { MASK_SECRETS_MAX = 4 };
 struct mask {
 	struct slice secret[MASK_SECRETS_MAX];
 	int n;
+	struct slice members; /* names between blanks whose strings are secret, too */
 };
 
 /*
- * What "Name: value\r\n" lines hold of secrets: the last word of Authorization and of fields whose
- * name ends in "-token".
+ * The last word of each "Name: value\r\n" line: what callers add to a request is there to prove who
+ * they are, whatever the field is called.
  */
 void mask_from(struct mask *m, struct slice fields);
 /*
@@ -26,7 +27,7 @@ void mask_from(struct mask *m, struct slice fields);
  */
 size_t mask_at(const struct mask *m, struct slice text);
 
-/* Lines of a head. Further fields that hold a secret by their name are masked, too. */
+/* Lines of a head. Fields that hold a secret by their name are masked, too. */
 void mask_put_head(const struct mask *m, struct buf *b, struct slice text);
 /*
  * Any text, mostly JSON: also the strings that a member with "token" in its name holds, alone or in

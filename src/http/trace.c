@@ -17,6 +17,7 @@ enum {
 
 static int file = -1;
 static unsigned long exchanges;
+static struct slice hidden;
 static struct buf text; /* what is to be written next */
 
 int http_trace_open(const char *path)
@@ -43,6 +44,11 @@ int http_trace_open(const char *path)
 	}
 	file = fd;
 	return 0;
+}
+
+void http_trace_hide(struct slice members)
+{
+	hidden = members;
 }
 
 /* All of text in one piece, so that exchanges at the same time do not mix. */
@@ -101,6 +107,7 @@ void trace_request(struct trace *t, struct slice head, struct slice fields, stru
 	t->began = clock_ms();
 	t->got = 0;
 	mask_from(&t->mask, fields);
+	t->mask.members = hidden;
 	put_begin(t->number, "request");
 	mask_put_head(&t->mask, &text, head);
 	put_body(&t->mask, cut(&t->mask, body), body.n);

@@ -16,6 +16,12 @@
  */
 int http_trace_open(const char *path) __attribute__((warn_unused_result));
 
+/*
+ * Names between blanks of members in replies whose strings are secret, besides all that have
+ * "token" in their names. Borrowed for good.
+ */
+void http_trace_hide(struct slice members);
+
 /* One exchange; zeroed when there is none. */
 struct trace {
 	unsigned long number;

@@ -40,11 +40,11 @@ static bool good_secret(struct slice s)
 static struct mask mask_of(struct slice secret)
 {
 	static char mem[300];
-	struct mask m;
+	struct mask m = { .n = 0 };
 	struct buf b;
 
 	buf_over(&b, mem, sizeof(mem));
-	buf_printf(&b, "A: b\r\nAuthorization: Bearer %.*s\r\n", SLICE(secret));
+	buf_printf(&b, "Authorization: Bearer %.*s\r\n", SLICE(secret));
 	mask_from(&m, buf_all(&b));
 	MUST(m.n == 1 && slice_eq(m.secret[0], secret));
 	return m;
