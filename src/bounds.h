@@ -83,10 +83,11 @@ enum {
 	READ_CHUNK = 64 * KIB,         /* one read(2); the buffer is shared by all streams */
 
 	/* TLS */
-	ROOTS_MAX = 8,          /* certificates in SANDSTORM_CA; a master has one */
-	CA_FILE_MAX = 64 * KIB, /* the file with them; larger ones are bundles of public CAs */
-	CERT_MAX = 8 * KIB,     /* a server's certificate that is searched for an IP address */
-	ENTROPY_POLL_MS = 50,   /* at early boot, until the kernel has random numbers */
+	ROOTS_MAX = 8,           /* certificates in SANDSTORM_CA; a master has one */
+	CA_FILE_MAX = 64 * KIB,  /* the file with them; larger ones are bundles of public CAs */
+	CERT_MAX = 8 * KIB,      /* a server's certificate that is searched for an IP address */
+	CA_FETCH_MS = 10 * 1000, /* `ca`: the name; then once more, connecting and the answer */
+	ENTROPY_POLL_MS = 50,    /* at early boot, until the kernel has random numbers */
 
 	/* Children */
 	EXEC_DEFAULT_MS = 30 * 1000,

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "bounds.h"
+#include "front/ca.h"
 #include "front/call.h"
 #include "front/health.h"
 #include "front/token.h"
@@ -17,6 +18,7 @@
 #include "mcp/tool.h"
 #include "serving.h"
 #include "start.h"
+#include "tls/roots.h"
 #include "version.h"
 
 static struct config cfg;
@@ -39,16 +41,40 @@ static int too_many(int words, int most, char **argv)
 	return words > most ? complain(2, "unknown word %s, see --help", argv[most]) : 0;
 }
 
-/* Takes a flag that only one command knows out of argv. */
+/* --- flags that only one command knows --- */
+
+static void words_drop(int *argc, char **argv, int at, int n)
+{
+	for (*argc -= n; at < *argc; at++)
+		argv[at] = argv[at + n];
+}
+
+/* Takes the flag out of argv. */
 static bool take_flag(int *argc, char **argv, const char *flag)
 {
 	for (int i = 0; i < *argc; i++)
 		if (strcmp(argv[i], flag) == 0) {
-			for (--*argc; i < *argc; i++)
-				argv[i] = argv[i + 1];
+			words_drop(argc, argv, i, 1);
 			return true;
 		}
 	return false;
+}
+
+/* The same with its value, "--flag value" or "--flag=value"; NULL: it is not there. */
+static const char *take_value(int *argc, char **argv, const char *flag)
+{
+	size_t n = strlen(flag);
+
+	for (int i = 0; i < *argc; i++) {
+		bool next = strcmp(argv[i], flag) == 0 && i + 1 < *argc;
+		const char *value = next ? argv[i + 1] : argv[i] + n;
+
+		if (strncmp(argv[i], flag, n) != 0 || (argv[i][n] && argv[i][n] != '='))
+			continue;
+		words_drop(argc, argv, i, next ? 2 : 1);
+		return *value == '=' && !next ? value + 1 : value;
+	}
+	return NULL;
 }
 
 /* --- tools --- */
@@ -147,14 +173,46 @@ static int cmd_health(int argc, char **argv)
 	return health_probe(words ? argv[0] : text_mem);
 }
 
+static int cmd_ca(int argc, char **argv)
+{
+	struct ca_options o = {
+		.fingerprint = take_value(&argc, argv, "--fingerprint"),
+		.print = take_flag(&argc, argv, "--print"),
+	};
+	int words, r = start_config(&cfg, argc, argv, &words);
+
+	if (r == 0)
+		r = too_many(words, 2, argv);
+	if (r == 0 && words == 0)
+		r = complain(2, "ca needs the URL of a master: ca https://127.0.0.1:8080");
+	if (r)
+		return r;
+	o.url = argv[0];
+	o.file = words > 1 ? argv[1] : NULL;
+	return ca_run(&o);
+}
+
+/* What `make CA=ca.pem` has built in. */
+static void put_roots(struct buf *b, const struct tls_roots *roots)
+{
+	if (!roots)
+		buf_puts(b, "\nNo CA is built in: SANDSTORM_CA names one.\n");
+	for (int i = 0; roots && i < roots->count; i++) {
+		buf_puts(b, "\nThe CA built in, unless SANDSTORM_CA names another:\n");
+		cert_put(b, &roots->cert[i]);
+	}
+}
+
 static int cmd_version(int argc, char **argv)
 {
+	bool verbose = take_flag(&argc, argv, "--verbose");
 	struct buf b;
 
-	(void)argc, (void)argv;
 	buf_over(&b, text_mem, sizeof(text_mem));
 	buf_printf(&b, "sandstorm-mcp %s (%s, %s)\n", SERVER_VERSION, SERVER_LIBRARIES,
 		machine_arch());
+	if (verbose)
+		put_roots(&b, tls_roots_builtin());
 	return print(&b);
 }
 
@@ -183,9 +241,10 @@ static const struct command {
 	{ "--tools LIST", cmd_stdio, "those tools over standard input and output" },
 	{ "token [FILE]", cmd_token, "make a token for serve, or --rotate it" },
 	{ "health [URL]", cmd_health, "is a server alive and well?" },
+	{ "ca URL [FILE]", cmd_ca, "a master's CA, checked by --fingerprint HEX" },
 	{ "tools [--json]", cmd_tools, "list the tools" },
 	{ "call TOOL [JSON]", cmd_call, "call one tool and print its text" },
-	{ "--version", cmd_version, "version and what is inside" },
+	{ "--version", cmd_version, "version, what is inside; --verbose: the CA" },
 	{ "--licenses", cmd_licenses, "the notices of BearSSL, jsmn and musl" },
 	{ "--help", cmd_help, "this text" },
 	{ 0 },

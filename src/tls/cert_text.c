@@ -89,13 +89,13 @@ static void put_sha256(struct buf *b, struct slice s)
 
 void cert_put(struct buf *b, const struct cert *c)
 {
-	buf_puts(b, "subject:    ");
+	buf_puts(b, "subject:        ");
 	cert_put_subject(b, c);
-	buf_puts(b, "\nvalid:      ");
+	buf_puts(b, "\nvalid:          ");
 	cert_put_validity(b, c);
-	buf_puts(b, "\nSHA-256:    ");
+	buf_puts(b, "\nSHA-256:        ");
 	put_sha256(b, c->der);
-	buf_puts(b, "\nkey's SHA-256: ");
+	buf_puts(b, "\nSHA-256 of key: ");
 	put_sha256(b, c->spki);
 	buf_putc(b, '\n');
 }

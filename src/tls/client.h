@@ -62,6 +62,6 @@ bool tls_client_resumed(const struct tls_client *c);
  */
 void tls_client_put_failure(const struct tls_client *c, struct buf *b);
 /* That sentence where there are no roots. */
-#define TLS_NO_ROOTS "CERTIFICATE_VERIFY_FAILED: SANDSTORM_CA is not set"
+extern const char tls_no_roots[];
 
 #endif

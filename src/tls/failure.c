@@ -2,6 +2,8 @@
 #include "base/clock.h"
 #include "tls/client_state.h"
 
+const char tls_no_roots[] = "CERTIFICATE_VERIFY_FAILED: SANDSTORM_CA is not set";
+
 enum {
 	ALERT = BR_ERR_RECV_FATAL_ALERT,
 	ALERT_HANDSHAKE_FAILURE = 40, /* RFC 5246 section 7.2 */

@@ -258,7 +258,7 @@ struct slice tls_readable(const struct tls_stream *t)
 
 void tls_consumed(struct tls_stream *t, size_t n)
 {
-	if (n == 0)
+	if (!t->engine || n == 0)
 		return;
 	br_ssl_engine_recvapp_ack(t->engine, n);
 	wants_set(t);
@@ -269,6 +269,8 @@ size_t tls_write(struct tls_stream *t, struct slice s)
 	size_t taken = 0, len;
 	unsigned char *p;
 
+	if (!t->engine)
+		return 0;
 	while (t->state == TLS_OPEN && taken < s.n) {
 		p = br_ssl_engine_sendapp_buf(t->engine, &len);
 		if (!p) {
@@ -289,7 +291,7 @@ size_t tls_write(struct tls_stream *t, struct slice s)
 
 void tls_flush(struct tls_stream *t)
 {
-	if (t->state != TLS_OPEN)
+	if (!t->engine || t->state != TLS_OPEN)
 		return;
 	br_ssl_engine_flush(t->engine, 0);
 	records_send(t);

@@ -1,7 +1,7 @@
 /*
  * The one kind of connection that verifies nothing, for `sandstorm-mcp ca` alone: it asks for
  * /ca.pem before there is anything to verify with, sends no secret, and what comes is held against
- * a fingerprint. scripts/layers refuses this header everywhere but in front/ca.c.
+ * a fingerprint. scripts/layers refuses this header everywhere but in front/ca_fetch.c.
  */
 #ifndef TLS_UNVERIFIED_H
 #define TLS_UNVERIFIED_H

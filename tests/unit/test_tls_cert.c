@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "tls/der.h"
+#include "tls/fingerprint.h"
 
 static char text_mem[4096];
 
@@ -266,6 +267,55 @@ static void test_the_whole_text_has_both_hashes(void **state)
 	assert_int_equal(s.p[s.n - 1], '\n');
 }
 
+/* --- fingerprints --- */
+
+static void test_fingerprints_are_of_the_certificate_or_of_its_key(void **state)
+{
+	struct cert c = data_cert("ca.pem"), twin = data_cert("twin.pem");
+	unsigned char hash[HASH_SIZE];
+
+	(void)state;
+	hash_sha256(c.der, hash);
+	assert_true(fingerprint_is_of(hash, &c));
+	assert_false(fingerprint_is_of(hash, &twin));
+	hash_sha256(c.spki, hash);
+	assert_true(fingerprint_is_of(hash, &c));
+	hash_sha256(c.subject, hash);
+	assert_false(fingerprint_is_of(hash, &c));
+}
+
+/* The text in memory of its very length, so that a look beyond it is found. */
+static bool parses(const char *text, size_t n)
+{
+	unsigned char hash[HASH_SIZE];
+	char *exact = malloc(n + 1);
+	bool is;
+
+	assert_non_null(exact);
+	memcpy(exact + 1, text, n);
+	is = fingerprint_parse((struct slice){ exact + 1, n }, hash);
+	free(exact);
+	return is;
+}
+
+static void test_fingerprints_have_their_whole_length(void **state)
+{
+	static const char hex[] =
+		"00112233445566778899AABBCCDDEEFF00112233445566778899aabbccddeeff00";
+	static const char colons[] = "00:11:22:33:44:55:66:77:88:99:aa:bb:cc:dd:ee:ff:"
+				     "00:11:22:33:44:55:66:77:88:99:aa:bb:cc:dd:ee:ff:00";
+	static const char base64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop0=";
+
+	(void)state;
+	for (size_t n = 0; n < sizeof(hex); n++)
+		assert_int_equal(parses(hex, n), n == 64);
+	for (size_t n = 0; n < sizeof(colons); n++)
+		assert_int_equal(parses(colons, n), n == 95);
+	for (size_t n = 0; n < sizeof(base64); n++)
+		assert_int_equal(parses(base64, n), n == 43 || n == 44);
+	assert_false(parses("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop1", 43)); /* bits left */
+}
+
 /* --- no certificates --- */
 
 static void test_a_cut_certificate_is_refused_wherever_it_is_cut(void **state)
@@ -317,6 +367,9 @@ int main(void)
 		cmocka_unit_test_setup(test_names_are_no_addresses, start),
 		cmocka_unit_test_setup(test_a_subject_is_made_printable, start),
 		cmocka_unit_test_setup(test_the_whole_text_has_both_hashes, start),
+		cmocka_unit_test_setup(
+			test_fingerprints_are_of_the_certificate_or_of_its_key, start),
+		cmocka_unit_test(test_fingerprints_have_their_whole_length),
 		cmocka_unit_test_setup(test_a_cut_certificate_is_refused_wherever_it_is_cut, start),
 		cmocka_unit_test_setup(test_bytes_behind_a_certificate_are_refused, start),
 		cmocka_unit_test_setup(test_alternative_names_that_come_twice_are_refused, start),
