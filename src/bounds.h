@@ -67,6 +67,8 @@ enum {
 
 	/* The master, as its client sees it */
 	MASTER_URL_MAX = 512,
+	REPLY_KEPT = 4 * MIB,        /* of a reply that doctor looks at as a whole */
+	CLOCK_SANE_MIN = 1735689600, /* 2025: this program is not older */
 	MASTER_CONNS = 16,           /* about 40 KB each while open */
 	MASTER_CONNS_KEPT = 2,       /* never taken by calls that may be long */
 	MASTER_IDLE_MS = 10 * 1000,  /* a connection waits for its next call so long */

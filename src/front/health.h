@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 
+#include "json/json.h"
 #include "json/json_write.h"
 
 struct health_config {
@@ -28,5 +29,10 @@ void health_put(struct jw *w, bool detail);
  * is refused with a sentence until TLS is here. 2 for a bad URL.
  */
 int health_probe(const char *url);
+
+/* Is it this program that says so in its /health? */
+bool health_says_ours(const struct json *d);
+/* Does this program serve plain HTTP there? Waits as long as health_probe. */
+bool health_is_ours(const unsigned char address[16], unsigned port);
 
 #endif

@@ -163,26 +163,25 @@ static int answer_status(struct slice answer, struct slice *body)
 	return (int)status;
 }
 
-static bool says_ok(const struct probe *p, struct slice body)
+static bool body_parse(const struct probe *p, struct slice body, struct json *d)
 {
-	struct json d;
 	struct buf mem;
 
 	buf_over(&mem, tokens_mem, sizeof(tokens_mem));
-	return json_parse(&d, p->answer.p + (body.p - p->answer.p), body.n, &mem) == 0 &&
-	       json_type(&d, json_get(&d, 0, "ok")) == JSON_TRUE;
+	return json_parse(d, p->answer.p + (body.p - p->answer.p), body.n, &mem) == 0;
 }
 
 static int judge(const struct probe *p)
 {
 	struct slice body;
+	struct json d;
 	int status = answer_status(buf_all(&p->answer), &body);
 
 	if (status == 0)
 		return complain(1, "health: %s does not answer with HTTP", p->url);
 	if (status != 200)
 		return complain(1, "health: %s answers with status %d", p->url, status);
-	if (!says_ok(p, body))
+	if (!body_parse(p, body, &d) || json_type(&d, json_get(&d, 0, "ok")) != JSON_TRUE)
 		return complain(1, "health: %s does not say that all is well", p->url);
 	return 0;
 }
@@ -201,4 +200,22 @@ int health_probe(const char *url)
 	if (r < 0)
 		return complain(1, "health: %s cannot be reached: %s", url, strerror(-r));
 	return judge(&p);
+}
+
+bool health_says_ours(const struct json *d)
+{
+	return json_str_is(d, json_get(d, 0, "server"), SERVER_NAME) &&
+	       json_type(d, json_get(d, 0, "max_instances")) == JSON_NUMBER;
+}
+
+bool health_is_ours(const unsigned char address[16], unsigned port)
+{
+	struct probe p = { .name = LIT("localhost"), .path = LIT("/health"), .port = (int)port };
+	struct slice body;
+	struct json d;
+
+	p.give_up = clock_ms() + PROBE_MS;
+	buf_over(&p.answer, answer_mem, sizeof(answer_mem));
+	return exchange(&p, address) == 0 && answer_status(buf_all(&p.answer), &body) == 200 &&
+	       body_parse(&p, body, &d) && health_says_ours(&d);
 }

@@ -170,7 +170,7 @@ static bool may_go_again(const struct client_conn *k)
 {
 	const struct http_call *c = k->call;
 
-	return k->reused && !c->again && k->head.len == 0 &&
+	return k->reused && k->head.len == 0 &&
 	       (strcmp(c->method, "GET") == 0 || strcmp(c->method, "DELETE") == 0);
 }
 

@@ -1,6 +1,5 @@
 /* Opening a connection: name, addresses in turn, TLS. All three together have CONNECT_MS (H10). */
 #include <errno.h>
-#include <netinet/tcp.h>
 #include <unistd.h>
 
 #include "base/address.h"
@@ -80,13 +79,10 @@ static int connect_start(struct client_conn *k, const unsigned char address[16])
 {
 	union socket_address a;
 	socklen_t len = address_to_socket(address, client_origin->port, &a);
-	int on = 1, e = 0,
-	    fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int e = 0, fd = socket(a.any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (fd < 0)
 		return -errno;
-	/* Each request would otherwise wait 40 ms for an acknowledgement (sandbox-tools.md L12). */
-	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	if (connect(fd, &a.any, len) < 0 && errno != EINPROGRESS)
 		e = -errno;
 	k->w.ready = connect_ready;

@@ -1,6 +1,4 @@
 /* What is told of a call that failed (sandbox-tools.md section 5.2). */
-#include <errno.h>
-
 #include "http/client_conn.h"
 
 enum { QUOTED_MAX = 80 }; /* bytes shown of a reply that is none */
@@ -23,19 +21,6 @@ static void put_seconds(struct buf *b, int64_t ms)
 	if (tenths % 10)
 		buf_printf(b, ".%lld", (long long)tenths % 10);
 	buf_puts(b, " s");
-}
-
-static void put_resolve(struct buf *b, int error)
-{
-	buf_printf(b, "cannot resolve %s: ", client_origin->host);
-	if (error == -ENOENT)
-		buf_puts(b, "there is no such name");
-	else if (error == -EAGAIN)
-		buf_puts(b, "no name server answers");
-	else if (error == -ETIMEDOUT)
-		buf_puts(b, "no answer in time");
-	else
-		buf_puts(b, strerror(-error));
 }
 
 /* The limit that was passed: that of the whole call, or of opening a connection. */
@@ -94,7 +79,8 @@ static void put_text(struct buf *b, struct http_call *c, const struct client_con
 	case HTTP_CALL_STOPPED:
 		break;
 	case HTTP_CALL_RESOLVE:
-		put_resolve(b, k->names.err);
+		buf_printf(b, "cannot resolve %s: %s", client_origin->host,
+			resolve_error(k->names.err));
 		break;
 	case HTTP_CALL_REFUSED:
 		put_connect(b, "connection refused by ", "; is the master running?");

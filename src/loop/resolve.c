@@ -120,6 +120,20 @@ int resolve_start(struct resolve *r, int64_t limit_ms)
 	return 0;
 }
 
+const char *resolve_error(int err)
+{
+	switch (err) {
+	case -ENOENT:
+		return "there is no such name";
+	case -EAGAIN:
+		return "no name server answers";
+	case -ETIMEDOUT:
+		return "no answer in time";
+	default:
+		return strerror(-err);
+	}
+}
+
 void resolve_cancel(struct resolve *r)
 {
 	worker_drop(&r->worker);

@@ -35,4 +35,7 @@ int resolve_start(struct resolve *r, int64_t limit_ms) __attribute__((warn_unuse
  */
 void resolve_cancel(struct resolve *r);
 
+/* What an error of it means, for people. */
+const char *resolve_error(int err);
+
 #endif

@@ -220,6 +220,85 @@ static void at_most_twice(void)
 }
 APART(at_most_twice)
 
+/* Two connections at a time: answers the first request on each, drops the second. Then answers. */
+static void peer_drops_both(void)
+{
+	int fds[2] = { peer_accept(), peer_accept() };
+
+	for (int i = 0; i < 2; i++) {
+		peer_request(fds[i]);
+		peer_say(fds[i], PEER_OK);
+	}
+	for (int dropped = 0; dropped < 2 && !connection_waits(peer_listener);) {
+		struct pollfd p[2] = { { fds[0], POLLIN, 0 }, { fds[1], POLLIN, 0 } };
+
+		poll(p, 2, 50);
+		for (int i = 0; i < 2; i++)
+			if (p[i].revents) {
+				peer_request(fds[i]);
+				close(fds[i]);
+				fds[i] = -1;
+				dropped++;
+			}
+	}
+	peer_answers();
+}
+
+/* Not on another kept connection, which is as old. */
+static void once_more_means_a_new_connection(void)
+{
+	peer_start(peer_drops_both);
+	ask_start(&a, "GET", "/1");
+	ask_start(&b, "GET", "/2");
+	asks_run();
+	CHECK(http_client_connections() == 2);
+	ask(&a, "GET", "/x");
+	CHECK(ask_ok(&a, 200, "hi"));
+	CHECK(seen->connections == 3 && seen->requests == 4);
+}
+APART(once_more_means_a_new_connection)
+
+/* --- what else makes a connection unfit --- */
+
+static void peer_reads_no_body(void)
+{
+	for (;;) {
+		char head[4 * KIB];
+		int fd = peer_accept();
+
+		if (recv(fd, head, sizeof(head), 0) > 0)
+			peer_say(fd, "HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\r\nno");
+		usleep(300000);
+		close(fd);
+	}
+}
+
+/* The reply came before the request was sent: what the master still expects nobody knows. */
+static void a_reply_before_the_end_of_the_request(void)
+{
+	static char big[REQUEST_BODY_MAX];
+
+	peer_start(peer_reads_no_body);
+	plain_takes = 1000;
+	a.c.body = (struct slice){ big, sizeof(big) };
+	ask(&a, "POST", "/x");
+	CHECK(ask_ok(&a, 413, "no") && a.c.sent);
+	CHECK(http_client_connections() == 0);
+}
+APART(a_reply_before_the_end_of_the_request)
+
+/* The stream may call once too often. */
+static void a_needless_word(void)
+{
+	peer_start(peer_answers);
+	ask(&a, "GET", "/x");
+	plains[0].c->stream.changed(&plains[0].c->stream);
+	CHECK(http_client_connections() == 1);
+	ask(&a, "GET", "/x");
+	CHECK(ask_ok(&a, 200, "hi") && seen->connections == 1);
+}
+APART(a_needless_word)
+
 /* --- many at once --- */
 
 static struct ask asks[MASTER_CONNS + 8];
@@ -352,6 +431,9 @@ int main(void)
 		cmocka_unit_test(test_a_delete_goes_once_more),
 		cmocka_unit_test(test_not_after_the_first_byte),
 		cmocka_unit_test(test_at_most_twice),
+		cmocka_unit_test(test_once_more_means_a_new_connection),
+		cmocka_unit_test(test_a_reply_before_the_end_of_the_request),
+		cmocka_unit_test(test_a_needless_word),
 		cmocka_unit_test(test_two_are_kept_for_brief_calls),
 		cmocka_unit_test(test_brief_calls_may_have_all),
 		cmocka_unit_test(test_the_deadline_in_the_queue),
