@@ -62,6 +62,12 @@ static size_t request_take(struct http_conn *c, char *text, size_t head, size_t 
 
 /* --- bytes --- */
 
+/* A TLS client, for one, never comes to the end of a line, and would wait for ours. */
+static bool begins_as_request(const char *text)
+{
+	return *text == '\r' || *text == '\n' || http_is_token((struct slice){ text, 1 });
+}
+
 /* Serves what stands complete in text; gives how much of it is done with. */
 static size_t serve_text(struct http_conn *c, char *text, size_t n)
 {
@@ -70,12 +76,12 @@ static size_t serve_text(struct http_conn *c, char *text, size_t n)
 
 	while (c->state == CONN_HEAD && at < n) {
 		head = http_head_end((struct slice){ text + at, n - at }, &x->scanned);
-		if (!head && n - at <= HTTP_HEAD_MAX)
+		if (!head && n - at <= HTTP_HEAD_MAX && begins_as_request(text + at))
 			break;
 		if (x->scanned) /* written only where needed: an untouched page takes no memory */
 			x->scanned = 0;
 		if (!head || head > HTTP_HEAD_MAX) {
-			conn_refuse(c, 431);
+			conn_refuse(c, n - at > HTTP_HEAD_MAX ? 431 : 400);
 			break;
 		}
 		used = request_take(c, text + at, head, n - at);

@@ -348,6 +348,16 @@ def test_a_broken_request_line_is_400_and_the_connection_ends(remote, line):
         refused(c, 400, 405, 501)
 
 
+def test_a_tls_client_is_refused_at_once(remote):
+    """It never ends a line, and would otherwise wait ten seconds to be told that nothing here speaks TLS."""
+    hello = bytes.fromhex("16030100050100000100")
+    with remote.connect() as c:
+        began = time.monotonic()
+        c.send(hello)
+        refused(c, 400)
+        assert time.monotonic() - began < 2
+
+
 @pytest.mark.parametrize("version", ["HTTP/2.0", "HTTP/3.0", "HTTP/0.9", "HTTP/9.9"])
 def test_other_major_versions_are_505(remote, version):
     """RFC 9110 section 15.6.6."""
