@@ -56,7 +56,10 @@ struct http_call {
 	/* From the loop, exactly once unless aborted. The call may be started anew in it. */
 	void (*done)(struct http_call *c);
 
-	/* The reply, good in part() and done(). Texts are cut to fit, empty when absent. */
+	/*
+	 * The reply, good in part() and done(). Texts are without the secrets of the request and
+	 * cut to fit, empty when absent.
+	 */
 	int status;    /* 0: there was none */
 	char type[64]; /* Content-Type as it came */
 	char reason[64], retry_after[32], location[256];

@@ -130,28 +130,32 @@ void client_ready(struct client_conn *k)
 
 /* --- the reply --- */
 
-static void text_keep(char *to, size_t size, struct slice s)
+/* Cut to fit, once no secret that the master repeats is in it any more: never inside of one. */
+static void text_keep(char *to, size_t size, const struct mask *m, struct slice s)
 {
-	s = slice_head(s, size - 1);
-	if (s.n)
-		memcpy(to, s.p, s.n);
-	to[s.n] = '\0';
+	struct buf b;
+
+	buf_over(&b, to, size - 1);
+	mask_put_body(m, &b, s);
+	to[b.len] = '\0';
 }
 
 static void head_tell(struct client_conn *k)
 {
 	const struct http_reply *r = &k->reply;
 	struct http_call *c = k->call;
+	struct mask m = { .n = 0 };
 
 	if (c->status || !r->status)
 		return;
+	mask_from(&m, c->fields);
 	c->status = r->status;
 	c->expected = r->length;
 	trace_head(&k->trace, buf_all(&k->head));
-	text_keep(c->type, sizeof(c->type), r->type);
-	text_keep(c->reason, sizeof(c->reason), r->reason);
-	text_keep(c->retry_after, sizeof(c->retry_after), r->retry_after);
-	text_keep(c->location, sizeof(c->location), r->location);
+	text_keep(c->type, sizeof(c->type), &m, r->type);
+	text_keep(c->reason, sizeof(c->reason), &m, r->reason);
+	text_keep(c->retry_after, sizeof(c->retry_after), &m, r->retry_after);
+	text_keep(c->location, sizeof(c->location), &m, r->location);
 }
 
 static bool part_tell(struct client_conn *k, struct slice part)

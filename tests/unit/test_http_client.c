@@ -270,6 +270,30 @@ static void an_echo(void)
 }
 APART(an_echo)
 
+/* Nor do the fields that are kept, which are cut: not inside of a secret. */
+static void an_echo_in_fields(void)
+{
+	static const char *const echo[] = {
+		"HTTP/1.1 503 Bearer 0123456789abcdef0123456789abcdef\r\n"
+		"Retry-After: Bearer 0123456789abcdef0123456789abcdef\r\n"
+		"Location: https://h/0123456789abcdef0123456789abcdef/x\r\n"
+		"Content-Type: box-token/0123456789abcdef0123456789abcdef\r\n"
+		"Content-Length: 0\r\n\r\n",
+		NULL
+	};
+
+	scripts = echo;
+	piece = 100000;
+	peer_start(peer_scripts);
+	a.c.fields = LIT("Authorization: Bearer 0123456789abcdef0123456789abcdef\r\n"
+			 "x-sandstorm-sandbox-token: box-token\r\n");
+	ask(&a, "GET", "/x");
+	CHECK(ask_ok(&a, 503, ""));
+	CHECK(strcmp(a.c.reason, "Bearer ***") == 0 && strcmp(a.c.retry_after, "Bearer ***") == 0);
+	CHECK(strcmp(a.c.location, "https://h/***/x") == 0 && strcmp(a.c.type, "***/***") == 0);
+}
+APART(an_echo_in_fields)
+
 /* --- failures --- */
 
 static const char *const cut[] = { "", "HTTP/1.1 2", OK "Content-Length: 100\r\n\r\n0123456789",
@@ -418,6 +442,7 @@ int main(void)
 		cmocka_unit_test(test_a_redirect),
 		cmocka_unit_test(test_invalid_replies),
 		cmocka_unit_test(test_an_echo),
+		cmocka_unit_test(test_an_echo_in_fields),
 		cmocka_unit_test(test_cut_replies),
 		cmocka_unit_test(test_a_reset),
 		cmocka_unit_test(test_nobody_listens),
