@@ -14,7 +14,7 @@
 #include "front/origin.h"
 #include "front/page.h"
 #include "front/redirect.h"
-#include "front/authority.h"
+#include "http/authority.h"
 #include "loop/loop.h"
 
 enum {
