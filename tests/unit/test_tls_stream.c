@@ -3,6 +3,8 @@
  */
 #include "tls_peer.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/random.h>
 
 /* --- the kernel's random numbers, which may not be there yet --- */
@@ -133,6 +135,28 @@ static void test_what_is_not_read_makes_the_peer_wait(void **state)
 	assert_int_equal(changes, 1); /* the loop does not spin */
 	assert_true(tls_readable(&client.stream).n > 0);
 	assert_true(tls_readable(&client.stream).n <= 16 * KIB);
+}
+
+static void test_small_records_are_not_held_back(void **state)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t n = sizeof(to), size = sizeof(int);
+	int listener = socket(AF_INET, SOCK_STREAM, 0), fd = socket(AF_INET, SOCK_STREAM, 0),
+	    on = 0;
+
+	(void)state;
+	assert_int_equal(bind(listener, (struct sockaddr *)&to, n), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	assert_int_equal(getsockname(listener, (struct sockaddr *)&to, &n), 0);
+	assert_int_equal(connect(fd, (struct sockaddr *)&to, n), 0);
+	assert_int_equal(fcntl(fd, F_SETFL, O_NONBLOCK), 0);
+	trust("ca.pem");
+	peer = (struct tls_peer){ .host = "127.0.0.1", .roots = &roots };
+	assert_int_equal(tls_client_start(&client, fd, &peer), 0);
+	assert_int_equal(getsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, &size), 0);
+	assert_int_equal(on, 1);
+	close(listener);
 }
 
 /* --- ends --- */
@@ -503,6 +527,7 @@ int main(void)
 		TLS_TEST(test_a_megabyte_is_read_in_its_order),
 		TLS_TEST(test_a_writer_is_told_when_there_is_room_again),
 		TLS_TEST(test_what_is_not_read_makes_the_peer_wait),
+		TLS_TEST(test_small_records_are_not_held_back),
 		TLS_TEST(test_a_farewell_closes),
 		TLS_TEST(test_bytes_before_a_farewell_are_read_first),
 		TLS_TEST(test_an_end_without_a_farewell_is_a_failure),
