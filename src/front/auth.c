@@ -8,7 +8,7 @@
 #include "front/oauth_token.h"
 #include "http/head.h"
 
-static struct slice mcp_token;
+static struct slice mcp_token, session_token;
 
 /* That the token is another one is seen by its key: the text of the old one may be overwritten. */
 void auth_set_token(struct slice token)
@@ -34,16 +34,43 @@ bool auth_is_token(struct slice given)
 	return secret_eq(given, mcp_token);
 }
 
-bool auth_bearer_ok(struct slice value)
+/* What follows the scheme. False: another scheme, or no field. */
+static bool bearer(struct slice value, struct slice *token)
 {
 	static const char scheme[] = "Bearer";
-	struct slice token;
 
 	if (!value.p || !http_same(slice_head(value, sizeof(scheme) - 1), scheme))
 		return false;
-	token = slice_from(value, sizeof(scheme) - 1);
-	if (!token.n || (token.p[0] != ' ' && token.p[0] != '\t'))
+	*token = slice_from(value, sizeof(scheme) - 1);
+	if (!token->n || (token->p[0] != ' ' && token->p[0] != '\t'))
 		return false;
-	token = str_trim(token);
-	return auth_is_token(token) || oauth_access_ok(token, mcp_token, clock_unix());
+	*token = str_trim(*token);
+	return true;
+}
+
+bool auth_bearer_ok(struct slice value)
+{
+	struct slice token;
+
+	return bearer(value, &token) &&
+	       (auth_is_token(token) || oauth_access_ok(token, mcp_token, clock_unix()));
+}
+
+void auth_set_session_token(struct slice token)
+{
+	session_token = token;
+}
+
+bool auth_session_token(void)
+{
+	return session_token.n > 0;
+}
+
+bool auth_session_ok(struct slice value)
+{
+	struct slice token;
+
+	if (!auth_session_token())
+		return auth_bearer_ok(value);
+	return bearer(value, &token) && secret_eq(token, session_token);
 }

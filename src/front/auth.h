@@ -26,6 +26,12 @@ bool auth_is_token(struct slice given);
  */
 bool auth_bearer_ok(struct slice value);
 
+/* SESSION_AUTH_TOKEN, borrowed likewise; never set: empty. */
+void auth_set_session_token(struct slice token);
+bool auth_session_token(void); /* is there one? */
+/* As auth_bearer_ok for the sessions API: with a token of its own, that one alone (decision 59). */
+bool auth_session_ok(struct slice value);
+
 /* --- rate.c: a fixed window of a minute a caller, in a bounded table that evicts who was quiet
  * longest --- */
 

@@ -1,6 +1,7 @@
 #include "front/gate.h"
 
 #include "base/log.h"
+#include "base/str.h"
 #include "bounds.h"
 #include "front/auth.h"
 #include "front/origin.h"
@@ -42,6 +43,13 @@ void gate_refuse(struct http_request *r, int status, struct slice more, const ch
 	jw_close(&w);
 	log_refusal(r, status, text);
 	http_answer(r->conn, status, "application/json", buf_all(&fields), buf_all(&body));
+}
+
+bool gate_is_json(const struct http_head *h)
+{
+	struct slice type = h->field[FIELD_CONTENT_TYPE];
+
+	return http_same(str_trim(str_split(&type, ';')), "application/json");
 }
 
 bool gate_has_token(const struct http_request *r)
@@ -86,18 +94,37 @@ static bool refuse_credential(struct http_request *r)
 	return false;
 }
 
+/* A wrong credential, unlike none, counts as a guess. False: there were too many, that is answered.
+ */
+static bool may_guess(struct http_request *r, const unsigned char client[16])
+{
+	int wait = http_has(r->head, FIELD_AUTHORIZATION) ? rate_failure(client) : 0;
+
+	return !wait || refuse_wait(r, wait, "Too many wrong credentials");
+}
+
 static bool check_credential(struct http_request *r, const unsigned char client[16])
 {
-	int wait;
-
 	if (gate_has_token(r))
 		return true;
-	if (!http_has(r->head, FIELD_AUTHORIZATION)) /* a client that asks how to sign in */
-		return refuse_credential(r);
-	wait = rate_failure(client);
-	if (wait)
-		return refuse_wait(r, wait, "Too many wrong credentials");
-	return refuse_credential(r);
+	return may_guess(r, client) && refuse_credential(r);
+}
+
+static bool refuse_session(struct http_request *r)
+{
+	if (auth_session_token())
+		gate_refuse(r, 401, (struct slice){ 0 }, "Unauthorized");
+	else
+		gate_refuse(r, 404, (struct slice){ 0 },
+			"Sessions are off: set SESSION_AUTH_TOKEN, or present the MCP token");
+	return false;
+}
+
+static bool check_session_credential(struct http_request *r, const unsigned char client[16])
+{
+	if (auth_session_ok(r->head->field[FIELD_AUTHORIZATION]))
+		return true;
+	return may_guess(r, client) && refuse_session(r);
 }
 
 static bool gate_host(struct http_request *r)
@@ -115,10 +142,9 @@ static bool gate_rate(struct http_request *r, const unsigned char client[16])
 	return !wait || refuse_wait(r, wait, "Rate limit exceeded, see SANDSTORM_RATE_LIMIT");
 }
 
-bool gate_mcp(struct http_request *r)
+/* What is asked before the credential. */
+static bool gate_source(struct http_request *r)
 {
-	unsigned char client[16];
-
 	if (!gate_host(r))
 		return false;
 	if (!origin_ok(r->head)) {
@@ -128,8 +154,28 @@ bool gate_mcp(struct http_request *r)
 	}
 	if (r->head->method == HTTP_OPTIONS && http_has(r->head, FIELD_REQUEST_METHOD))
 		return answer_preflight(r);
+	return true;
+}
+
+static bool gate_with(struct http_request *r,
+	bool (*credential)(struct http_request *r, const unsigned char client[16]))
+{
+	unsigned char client[16];
+
+	if (!gate_source(r))
+		return false;
 	origin_client(r->head, http_peer(r->conn), client);
-	return check_credential(r, client) && gate_rate(r, client);
+	return credential(r, client) && gate_rate(r, client);
+}
+
+bool gate_mcp(struct http_request *r)
+{
+	return gate_with(r, check_credential);
+}
+
+bool gate_session(struct http_request *r)
+{
+	return gate_with(r, check_session_credential);
 }
 
 bool gate_open(struct http_request *r)

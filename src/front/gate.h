@@ -9,12 +9,19 @@
 
 /* The gate of /mcp. Preflights are answered here, without a credential. False: answered. */
 bool gate_mcp(struct http_request *r);
+/*
+ * The gate of /session/: as that of /mcp, but the credential is SESSION_AUTH_TOKEN where there is
+ * one, and no other; else the MCP token, without which the API is as if it were not there.
+ */
+bool gate_session(struct http_request *r);
 /* Gates of what needs no credential: host and preflights; the second counts the request, too. */
 bool gate_open(struct http_request *r);
 bool gate_counted(struct http_request *r);
 /* Is the MCP token there and right? For /health, which tells more then. */
 bool gate_has_token(const struct http_request *r);
 
+/* Does the request say that its body is application/json? Parameters are allowed. */
+bool gate_is_json(const struct http_head *h);
 /* CORS fields for any answer; the server's `fields`. */
 void gate_fields(const struct http_head *h, struct buf *b);
 /* An answer outside of JSON-RPC: {"error":"text"} with the CORS fields and more ("Name:

@@ -237,11 +237,6 @@ static const struct http_waiter waiter = { waiter_gone, waiter_sent, waiter_quie
 
 /* --- a POST --- */
 
-static bool is_json(struct slice type)
-{
-	return http_same(str_trim(str_split(&type, ';')), json_type_name);
-}
-
 static struct slice answer_fields(struct job *j, const struct http_head *h)
 {
 	struct buf b = { 0 };
@@ -254,19 +249,6 @@ static struct slice answer_fields(struct job *j, const struct http_head *h)
 	buf_puts(&b, STREAM_FIELDS);
 	gate_fields(h, &b);
 	return buf_all(&b);
-}
-
-static bool text_take(struct job *j, struct http_request *r)
-{
-	struct buf text = j->text;
-
-	if (r->upload) { /* large: the buffers change places instead of their bytes */
-		j->text = *r->upload;
-		*r->upload = text;
-	} else {
-		buf_slice(&j->text, r->body);
-	}
-	return !j->text.failed;
 }
 
 static struct exchange *exchange_new(struct job *j, struct http_request *r)
@@ -311,7 +293,9 @@ static void serve_post(struct http_request *r)
 	struct job *j = job_new(&sink, NULL);
 	struct exchange *x = j ? exchange_new(j, r) : NULL;
 
-	if (!x || !text_take(j, r)) {
+	if (x)
+		http_take_body(r, &j->text);
+	if (!x || j->text.failed) {
 		serve_busy(r);
 		if (j)
 			job_free(j);
@@ -329,7 +313,7 @@ void http_mcp_serve(struct http_request *r)
 	if (r->head->method != HTTP_POST)
 		gate_refuse(r, 405, LIT("Allow: POST\r\n"),
 			"Method not allowed: send messages with POST");
-	else if (!is_json(r->head->field[FIELD_CONTENT_TYPE]))
+	else if (!gate_is_json(r->head))
 		gate_refuse(r, 415, (struct slice){ 0 }, "Content-Type must be application/json");
 	else if (!r->head->accept)
 		gate_refuse(r, 406, (struct slice){ 0 },

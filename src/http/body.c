@@ -152,3 +152,15 @@ int body_here(const struct http_head *h, char *text, size_t head, size_t n, stru
 	*body = (struct slice){ text + head, len };
 	return 0;
 }
+
+void http_take_body(struct http_request *r, struct buf *to)
+{
+	struct buf empty = *to;
+
+	if (r->upload) {
+		*to = *r->upload;
+		*r->upload = empty;
+	} else {
+		buf_slice(to, r->body);
+	}
+}

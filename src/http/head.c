@@ -60,16 +60,24 @@ static int path_byte(struct slice s, size_t *used)
 	return escape ? percent_byte(s) : (unsigned char)s.p[0];
 }
 
-bool http_path_is(struct slice path, const char *want)
+bool http_path_starts(struct slice path, const char *prefix, struct slice *rest)
 {
 	size_t used;
 
-	for (; path.n && *want; want++) {
-		if (path_byte(path, &used) != (unsigned char)*want)
+	for (; path.n && *prefix; prefix++) {
+		if (path_byte(path, &used) != (unsigned char)*prefix)
 			return false;
 		path = slice_from(path, used);
 	}
-	return !*want && (!path.n || slice_is(path, "/"));
+	*rest = path;
+	return !*prefix;
+}
+
+bool http_path_is(struct slice path, const char *want)
+{
+	struct slice rest;
+
+	return http_path_starts(path, want, &rest) && (!rest.n || slice_is(rest, "/"));
 }
 
 static int request_line(struct http_head *h, struct slice line)

@@ -56,5 +56,7 @@ static inline bool http_has(const struct http_head *h, enum http_field f)
 
 /* Is the path, its percent escapes decoded, path (with or without a slash at the end)? */
 bool http_path_is(struct slice path, const char *want);
+/* Does it begin with prefix, decoded likewise? *rest is what follows, as it came. */
+bool http_path_starts(struct slice path, const char *prefix, struct slice *rest);
 
 #endif

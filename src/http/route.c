@@ -45,13 +45,24 @@ void conn_refuse(struct http_conn *c, int status)
 
 /* --- routes --- */
 
+/* "/" itself is a page, not everything. */
+static bool route_is(const struct http_route *r, struct slice path)
+{
+	size_t n = strlen(r->path);
+	struct slice rest;
+
+	if (n > 1 && r->path[n - 1] == '/')
+		return http_path_starts(path, r->path, &rest);
+	return http_path_is(path, r->path);
+}
+
 const struct http_route *route_find(const struct http_head *h, unsigned *allowed)
 {
 	unsigned bit = 1u << (h->method == HTTP_HEAD ? HTTP_GET : h->method);
 
 	*allowed = 0;
 	for (const struct http_route *r = http_server->routes; r->path; r++) {
-		if (!http_path_is(h->path, r->path))
+		if (!route_is(r, h->path))
 			continue;
 		if (r->methods & bit)
 			return r;

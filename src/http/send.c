@@ -22,6 +22,7 @@ static const struct {
 	{ 405, "Method Not Allowed" },
 	{ 406, "Not Acceptable" },
 	{ 408, "Request Timeout" },
+	{ 410, "Gone" },
 	{ 413, "Content Too Large" },
 	{ 415, "Unsupported Media Type" },
 	{ 417, "Expectation Failed" },
@@ -31,6 +32,7 @@ static const struct {
 	{ 501, "Not Implemented" },
 	{ 503, "Service Unavailable" },
 	{ 505, "HTTP Version Not Supported" },
+	{ 507, "Insufficient Storage" },
 	// clang-format on
 };
 

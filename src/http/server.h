@@ -18,14 +18,18 @@ struct http_conn;
 struct http_request {
 	struct http_conn *conn;
 	struct http_head *head;
-	struct slice body; /* empty in a gate */
-	struct buf
-		*upload; /* holds the body when it came in large; may be swapped for an empty buf */
+	struct slice body;  /* empty in a gate */
+	struct buf *upload; /* holds the body when it came in large */
 };
 
+/* The body into `to`, an empty buf of REQUEST_MAX. A large one is not copied: the bufs change
+ * places. */
+void http_take_body(struct http_request *r, struct buf *to);
+
 struct http_route {
-	const char *path;                     /* compared by http_path_is; NULL ends the table */
-	unsigned methods;                     /* bits 1 << HTTP_GET ...; GET brings HEAD with it */
+	const char *path; /* compared by http_path_is; ends with "/": all below it; NULL ends the
+			     table */
+	unsigned methods; /* bits 1 << HTTP_GET ...; GET brings HEAD with it */
 	bool (*gate)(struct http_request *r); /* false: has answered; NULL: everybody may */
 	void (*serve)(struct http_request *r);
 };

@@ -177,6 +177,21 @@ static void test_paths_are_compared_decoded(void **state)
 	assert_false(http_path_is(LIT("/mcp\0"), "/mcp"));
 }
 
+static void test_paths_may_begin_with_a_route(void **state)
+{
+	struct slice rest;
+
+	(void)state;
+	assert_true(http_path_starts(LIT("/session/x%2f/y"), "/session/", &rest));
+	assert_slice(rest, "x%2f/y");
+	assert_true(http_path_starts(LIT("/%73ession/"), "/session/", &rest));
+	assert_slice(rest, "");
+	assert_false(http_path_starts(LIT("/session"), "/session/", &rest));
+	assert_false(http_path_starts(LIT("/sessions/x"), "/session/", &rest));
+	assert_false(http_path_starts(LIT("/session%"), "/session/", &rest));
+	assert_false(http_path_starts(LIT(""), "/session/", &rest));
+}
+
 static void test_fields_are_found_in_any_case_and_trimmed(void **state)
 {
 	struct http_head h = WITH("oRIGIN:http://a\r\nAUTHORIZATION: \t Bearer x \t\r\n"
@@ -367,6 +382,7 @@ int main(void)
 		cmocka_unit_test(test_bad_request_lines),
 		cmocka_unit_test(test_the_absolute_form_counts_instead_of_host),
 		cmocka_unit_test(test_paths_are_compared_decoded),
+		cmocka_unit_test(test_paths_may_begin_with_a_route),
 		cmocka_unit_test(test_fields_are_found_in_any_case_and_trimmed),
 		cmocka_unit_test(test_forwarded_fields_may_stand_twice),
 		cmocka_unit_test(test_bad_fields),
