@@ -93,6 +93,21 @@ void *job_state(struct job *j, size_t size)
 	return j->state;
 }
 
+static void count_spawning(struct job *j, void *n)
+{
+	*(int *)n += j->spawns;
+}
+
+bool job_may_spawn(struct job *j)
+{
+	int n = 0;
+
+	if (!j->spawns)
+		job_each(count_spawning, &n);
+	j->spawns = n < JOBS_MAX - JOBS_KEPT;
+	return j->spawns;
+}
+
 enum step job_wait(struct job *j, enum step (*resume)(struct job *j))
 {
 	j->resume = resume;
@@ -131,7 +146,7 @@ static void cancel_asked(struct job *j)
 
 /* What is about to be resumed waits for nothing any more: its child or call is over and must not be
  * touched again. */
-static void job_interrupt(struct job *j)
+void job_interrupt(struct job *j)
 {
 	void (*cancel)(struct job * j) = j->cancel;
 

@@ -97,6 +97,7 @@ struct job {
 	void (*finish)(struct job *j);  /* the message is answered; set by mcp/rpc */
 	void *state;
 	bool used, spare;
+	bool spawns;     /* counted by job_may_spawn */
 	bool waiting;    /* parked by job_wait or job_nap */
 	bool muted;      /* this message's answer is not wanted any more */
 	bool gone;       /* nobody is there for any answer of this job */
@@ -120,11 +121,19 @@ void job_free(struct job *j);
  * call). Also sets j->state. */
 void *job_state(struct job *j, size_t size);
 
+/*
+ * May it start a child? JOBS_KEPT slots are never taken by such jobs; from a yes on it counts as
+ * one.
+ */
+bool job_may_spawn(struct job *j);
+
 /* Parks the job; resume runs after job_wake. */
 enum step job_wait(struct job *j, enum step (*resume)(struct job *j));
 /* Parks it for ms; 0: one turn of the loop, so that others get theirs. */
 enum step job_nap(struct job *j, int64_t ms, enum step (*resume)(struct job *j));
 void job_wake(struct job *j);
+/* Ends what the job waits for; it then goes on as always. */
+void job_interrupt(struct job *j);
 /* The message's answer is not wanted: it is muted, its work ended; the job goes on when the work
  * has reported. */
 void job_cancel(struct job *j);

@@ -92,20 +92,6 @@ static enum step tools_list(struct job *j)
 	return rpc_result_end(j);
 }
 
-static void count_spawning(struct job *j, void *n)
-{
-	if (j->tool && (j->tool->flags & TOOL_SPAWNS))
-		++*(int *)n;
-}
-
-static bool spawn_allowed(void)
-{
-	int n = 0;
-
-	job_each(count_spawning, &n);
-	return n < JOBS_MAX - JOBS_KEPT;
-}
-
 static enum step tools_call(struct job *j)
 {
 	enum { NAME, ARGUMENTS, MEMBERS };
@@ -126,7 +112,7 @@ static enum step tools_call(struct job *j)
 	if (!tool)
 		return rpc_error(j, RPC_PARAMS, "Unknown tool: %.*s",
 			SLICE(slice_head(name, NAME_SHOWN_MAX)));
-	if ((tool->flags & TOOL_SPAWNS) && !spawn_allowed())
+	if ((tool->flags & TOOL_SPAWNS) && !job_may_spawn(j))
 		return rpc_error(j, RPC_INTERNAL,
 			"Server is busy: %d commands are running, wait for one to end",
 			JOBS_MAX - JOBS_KEPT);
