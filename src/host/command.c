@@ -208,6 +208,7 @@ int command_start_as(struct command *c, struct child *child)
 	child->path = c->path;
 	child->argv = c->argv;
 	child->env = c->env;
+	child->kin = c->kin;
 	child->cwd = c->cwd;
 	return c->bad < 0 ? c->bad : child_start(child);
 }

@@ -26,6 +26,7 @@ struct command {
 	int cwd; /* set by the caller: directory descriptor, owned from then on; -1: where the
 		    server stands */
 	const char *const *env;           /* set by the caller: as in struct child */
+	const char *kin;                  /* set by the caller: likewise */
 	void (*after)(struct command *c); /* set by the caller: runs when it has ended, however
 					     that came, and must see to it that the job is woken
 					     later; NULL: it is woken at once */

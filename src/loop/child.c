@@ -39,12 +39,14 @@ static void random_half(char *out)
 	str_hex(raw, sizeof(raw), out);
 }
 
-static void make_tag(char *tag)
+static void make_tag(struct child *c)
 {
 	if (server_tag[0] == '\0')
 		random_half(server_tag);
-	memcpy(tag, server_tag, PROC_TAG_HALF);
-	random_half(tag + PROC_TAG_HALF);
+	memcpy(c->tag, server_tag, PROC_TAG_HALF);
+	random_half(c->tag + PROC_TAG_HALF);
+	if (c->kin)
+		memcpy(c->tag + PROC_TAG_HALF, c->kin, PROC_KIN_LEN);
 }
 
 static void forget(struct child *c)
@@ -265,6 +267,17 @@ static void limit_over(struct timer *t)
 	child_end(c);
 }
 
+int child_signal_kin(const char *kin, int sig)
+{
+	char tag[PROC_TAG_HALF + PROC_KIN_LEN + 1] = "";
+
+	if (server_tag[0] == '\0')
+		return 0;
+	memcpy(tag, server_tag, PROC_TAG_HALF);
+	memcpy(tag + PROC_TAG_HALF, kin, PROC_KIN_LEN);
+	return proc_signal_tagged(tag, sig, 0);
+}
+
 /* Nothing else is served now, so this may block: some ms, if a command was ever started. */
 void child_end_all(void)
 {
@@ -302,7 +315,7 @@ int child_exit_code(const struct child *c)
 
 static void prepare(struct child *c)
 {
-	make_tag(c->tag);
+	make_tag(c);
 	c->out_w = (struct watch){ .fd = -1, .ready = out_ready };
 	c->err_w = (struct watch){ .fd = -1, .ready = err_ready };
 	c->limit = (struct timer){ .fire = limit_over };

@@ -24,8 +24,10 @@ struct child {
 	const char *const *argv;
 	const char *const *env; /* "NAME=value", ended by NULL, beside that of child_environment;
 				   "NAME": not handed on; NULL: none */
-	int cwd;          /* directory descriptor (may be O_PATH); -1: where the server stands */
-	int64_t limit_ms; /* 0: none */
+	const char
+		*kin; /* PROC_KIN_LEN hex digits by which child_signal_kin finds it; NULL: none */
+	int cwd;      /* directory descriptor (may be O_PATH); -1: where the server stands */
+	int64_t limit_ms;          /* 0: none */
 	struct capture *out, *err; /* err NULL: both streams go to out */
 	void (*done)(struct child *c);
 	/*
@@ -70,6 +72,11 @@ int child_start(struct child *c) __attribute__((warn_unused_result));
 void child_end(struct child *c);
 /* Is there a descendant of a command that is done? */
 bool child_left_any(const struct child *c);
+/*
+ * Signals all commands of that kin, those that run and what those that are done left behind; sig 0
+ * only counts. Gives how many processes were reached.
+ */
+int child_signal_kin(const char *kin, int sig);
 /* At exit: KILL everything that was started and is still there, also what calls left behind. */
 void child_end_all(void);
 /* How many commands run. */

@@ -88,8 +88,8 @@ rlim_t proc_mark(const char *tag)
 {
 	rlim_t server = half_mark(tag), command = 0;
 
-	if (strlen(tag) > PROC_TAG_HALF)
-		command = half_mark(tag + PROC_TAG_HALF);
+	if (strlen(tag) == PROC_TAG_LEN)
+		command = half_mark(tag + PROC_TAG_HALF + PROC_KIN_LEN);
 	return MARK | server << MARK_HALF | command;
 }
 
@@ -107,11 +107,12 @@ void proc_take_mark(rlim_t mark)
 static bool has_mark(pid_t pid, const char *tag)
 {
 	rlim_t wanted = proc_mark(tag);
+	size_t len = strlen(tag);
 	struct rlimit l;
 
-	if (prlimit(pid, RLIMIT_RTTIME, NULL, &l) < 0)
+	if (len == PROC_TAG_HALF + PROC_KIN_LEN || prlimit(pid, RLIMIT_RTTIME, NULL, &l) < 0)
 		return false;
-	if (strlen(tag) > PROC_TAG_HALF)
+	if (len == PROC_TAG_LEN)
 		return l.rlim_cur == wanted;
 	return l.rlim_cur >> MARK_HALF == wanted >> MARK_HALF;
 }

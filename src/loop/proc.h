@@ -28,9 +28,10 @@ void proc_forget(struct proc *p);
  * What a command starts is known by the tag of the command, which it inherits twice: in its
  * environment as SANDSTORM_JOB, and as the soft RLIMIT_RTTIME, because env -i throws an environment
  * away. A tag has PROC_TAG_LEN hex digits; the first half is the same for all commands of this
- * server and stands for all of them. (descend.c)
+ * server and stands for all of them. The next PROC_KIN_LEN digits may be the same for commands that
+ * belong together; as such they are known by the environment alone. (descend.c)
  */
-enum { PROC_TAG_LEN = 32, PROC_TAG_HALF = PROC_TAG_LEN / 2 };
+enum { PROC_TAG_LEN = 32, PROC_TAG_HALF = PROC_TAG_LEN / 2, PROC_KIN_LEN = PROC_TAG_HALF / 2 };
 
 /*
  * The limit that a tag becomes: more than 2^62 microseconds of real-time scheduling, which limits

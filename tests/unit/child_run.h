@@ -16,6 +16,7 @@ struct run {
 
 static char joined[2 * MIB];
 static struct run *running; /* the one started last */
+static const char *run_kin; /* of those to be started */
 
 static inline void run_done(struct child *c)
 {
@@ -34,6 +35,7 @@ static inline int run_start(struct run *r, const char *const *argv, int64_t limi
 	r->c.path = argv[0];
 	r->c.argv = argv;
 	r->c.cwd = -1;
+	r->c.kin = run_kin;
 	r->c.limit_ms = limit_ms;
 	r->c.out = &r->out;
 	r->c.err = &r->err;

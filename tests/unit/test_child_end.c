@@ -57,6 +57,42 @@ static void test_a_descendant_in_its_own_session_ends_too(void **state)
 	apart(escaped);
 }
 
+static int count_kin(const char *kin, int want)
+{
+	int n = child_signal_kin(kin, 0);
+
+	for (int i = 0; i < 100 && n != want; i++) {
+		usleep(10000);
+		n = child_signal_kin(kin, 0);
+	}
+	return n;
+}
+
+static void related(void)
+{
+	static const char *const argv[] = { "/bin/sh", "-c", "sleep 60 >/dev/null 2>&1 & wait",
+		NULL };
+	static struct run a, b, other;
+
+	CHECK(child_signal_kin("01234567", SIGKILL) == 0);
+	run_kin = "01234567";
+	CHECK(run_start(&a, argv, 0) == 0 && run_start(&b, argv, 300) == 0);
+	run_kin = "01234568";
+	CHECK(run_start(&other, argv, 0) == 0);
+	CHECK(count_kin("01234567", 4) == 4);
+	loop_run();
+	CHECK(b.done == 1 && a.done == 0); /* its time is its own */
+	CHECK(count_kin("01234567", 2) == 2);
+	CHECK(child_signal_kin("01234567", SIGTERM) == 2);
+	CHECK(count_kin("01234567", 0) == 0 && count_kin("01234568", 2) == 2);
+}
+
+static void test_commands_of_one_kin_are_found_together(void **state)
+{
+	(void)state;
+	apart(related);
+}
+
 static void naked(void)
 {
 	struct run r;
@@ -344,6 +380,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(test_the_limit_ends_it_and_keeps_the_output),
 		cmocka_unit_test(test_what_ignores_term_is_killed_after_the_grace),
 		cmocka_unit_test(test_a_descendant_in_its_own_session_ends_too),
+		cmocka_unit_test(test_commands_of_one_kin_are_found_together),
 		cmocka_unit_test(test_a_descendant_without_its_environment_ends_too),
 		cmocka_unit_test(test_a_stubborn_descendant_of_a_leader_that_went_is_killed),
 		cmocka_unit_test(test_it_ends_where_the_kernel_has_no_pidfd),
