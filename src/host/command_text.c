@@ -129,7 +129,7 @@ static void put_drawn(struct job *j, struct piece piece)
 	}
 }
 
-enum step command_text(struct job *j, enum command_form form)
+void command_put_text(struct job *j, enum command_form form)
 {
 	struct command *c = j->state;
 	struct pieces p = { .n = 0 };
@@ -143,8 +143,13 @@ enum step command_text(struct job *j, enum command_form form)
 		if (form != TEXT_LINES || failed)
 			strip_start(&p);
 	}
-	tool_begin(j);
 	for (size_t i = 0; i < p.n; i++)
 		(p.all[i].drawn ? put_drawn : put)(j, p.all[i]);
-	return tool_end(j, failed);
+}
+
+enum step command_text(struct job *j, enum command_form form)
+{
+	tool_begin(j);
+	command_put_text(j, form);
+	return tool_end(j, command_failed(j->state));
 }

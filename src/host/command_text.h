@@ -18,5 +18,7 @@ enum command_form {
 /* For next() of command_run, of a job whose state begins with a struct command. isError when the
  * command failed. */
 enum step command_text(struct job *j, enum command_form form);
+/* The same for jobs that are no tool calls: into the string that is open in the job's writer. */
+void command_put_text(struct job *j, enum command_form form);
 
 #endif

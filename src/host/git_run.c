@@ -74,18 +74,27 @@ static bool add_ceiling(struct git *g)
 	return text != NULL;
 }
 
-struct git *git_open(struct job *j, size_t size, struct slice path)
+struct git *git_new(struct job *j, size_t size)
 {
 	struct git *g = command_new(j, size);
 
-	if (!g || !add_ceiling(g)) {
-		tool_fail(j, "no memory for the command: the server's budget is used up");
+	if (!g || !add_ceiling(g))
 		return NULL;
-	}
 	for (size_t i = 0; i < COUNT_OF(environment); i++)
 		add_env(g, environment[i]);
 	g->command.env = g->env;
 	g->command.hide_secrets = true;
+	return g;
+}
+
+struct git *git_open(struct job *j, size_t size, struct slice path)
+{
+	struct git *g = git_new(j, size);
+
+	if (!g) {
+		tool_fail(j, "no memory for the command: the server's budget is used up");
+		return NULL;
+	}
 	g->command.cwd = path_open_dir(&g->place, path, false);
 	if (g->command.cwd >= 0)
 		return g;

@@ -23,8 +23,13 @@ struct git {
 };
 
 /*
- * The job's state, size bytes that begin with a struct git, and the directory to run in, which must
- * exist. NULL: the call has failed and is answered.
+ * The job's state, size bytes that begin with a struct git, ready but for its directory
+ * (command.cwd). NULL: no memory.
+ */
+struct git *git_new(struct job *j, size_t size);
+/*
+ * For a tool: the job's state, size bytes that begin with a struct git, and the directory to run
+ * in, which must exist. NULL: the call has failed and is answered.
  */
 struct git *git_open(struct job *j, size_t size, struct slice path);
 
