@@ -18,6 +18,14 @@ int64_t clock_unix(void)
 	return t.tv_sec;
 }
 
+int64_t clock_unix_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
 /*
  * Division that rounds down, so that times before the epoch keep their order; *rest gets 0 .. by-1.
  */

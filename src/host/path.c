@@ -19,9 +19,10 @@ enum { GIVEN_SHOWN = 2048 }; /* bytes of an over-long path in an error text */
  * rename meanwhile.
  */
 struct walk {
+	const struct path_top *top;
 	unsigned how;
 	int fd;                      /* the directory reached, always our own descriptor */
-	char at[PATH_MAX];           /* its path below the root, free of links: "" or "/a/b" */
+	char at[PATH_MAX];           /* its path below the top, free of links: "" or "/a/b" */
 	char rest[2 * PATH_MAX + 1]; /* the text still to go, at the end of the array */
 	size_t pos;                  /* where it starts */
 	size_t linked; /* names that start before this came from a link, not from the client */
@@ -59,12 +60,22 @@ static void stand_on(struct walk *w, int fd)
 	w->fd = fd;
 }
 
-/* From the root again to the first len bytes of at. */
+/* What of an absolute path follows the top, as root_below. */
+static const char *top_below(const struct path_top *top, const char *path)
+{
+	const char *rest = root_below(path);
+
+	if (!rest || !top->below[0])
+		return rest;
+	return rest[0] ? path_strip(rest - 1, top->below) : NULL; /* a slash stands before rest */
+}
+
+/* From the top again to the first len bytes of at. */
 static int walk_again(struct walk *w, size_t len)
 {
 	struct slice rest = { w->at, len }, part;
 	char name[NAME_MAX + 1];
-	int fd = open_dir_at(root_fd(), ".");
+	int fd = open_dir_at(w->top->fd, ".");
 
 	while (fd >= 0) {
 		stand_on(w, fd);
@@ -87,13 +98,13 @@ static size_t parent_len(const struct walk *w)
 	return (size_t)(strrchr(w->at, '/') - w->at);
 }
 
-/* ".." occurs in link targets only. At the root it leads outside, unless the root is the machine's
- * own. */
+/* ".." occurs in link targets only. At the top it leads outside, unless that is the machine's root.
+ */
 static int walk_up(struct walk *w)
 {
 	if (w->at[0])
 		return walk_again(w, parent_len(w));
-	return strcmp(root_path(), "/") == 0 ? WALK_ON : -EXDEV;
+	return !w->top->below[0] && strcmp(root_path(), "/") == 0 ? WALK_ON : -EXDEV;
 }
 
 static int walk_down(struct walk *w, int fd, const char *name)
@@ -127,7 +138,7 @@ static int walk_link(struct walk *w, int link)
 		return -ELOOP;
 	w->rest[n] = '\0';
 	if (text[0] == '/') {
-		text = root_below(text);
+		text = top_below(w->top, text);
 		r = text ? walk_again(w, 0) : -EXDEV;
 	}
 	if (r < 0)
@@ -239,19 +250,20 @@ static int walk(struct walk *w, struct place *p)
 	return r;
 }
 
-int path_find(struct place *p, struct slice given, unsigned how)
+static int find(const struct path_top *top, const char *base, struct place *p, struct slice given,
+	unsigned how)
 {
-	struct walk w = { .how = how, .fd = -1 };
+	struct walk w = { .top = top, .how = how, .fd = -1 };
 	const char *below;
 	size_t n;
 	int r;
 
 	p->dir = -1;
 	p->name[0] = '\0';
-	r = path_normal(root_path(), given, p->shown, sizeof(p->shown));
+	r = path_normal(base, given, p->shown, sizeof(p->shown));
 	if (r < 0)
 		return r;
-	below = root_below(p->shown);
+	below = top_below(top, p->shown);
 	if (!below)
 		return -EXDEV;
 	n = strlen(below);
@@ -263,6 +275,13 @@ int path_find(struct place *p, struct slice given, unsigned how)
 	return r < 0 ? r : 0;
 }
 
+int path_find(struct place *p, struct slice given, unsigned how)
+{
+	const struct path_top root = { root_fd(), "" };
+
+	return find(&root, root_path(), p, given, how);
+}
+
 void place_close(struct place *p)
 {
 	if (p->dir >= 0)
@@ -270,9 +289,10 @@ void place_close(struct place *p)
 	p->dir = -1;
 }
 
-int path_open_dir(struct place *p, struct slice given, bool make)
+int path_open_dir_within(const struct path_top *top, const char *base, struct place *p,
+	struct slice given, bool make)
 {
-	int r = path_find(p, given, PATH_FOLLOW | (make ? PATH_PARENTS : 0));
+	int r = find(top, base, p, given, PATH_FOLLOW | (make ? PATH_PARENTS : 0));
 
 	if (r == 0 && make && mkdirat(p->dir, p->name, 0777) < 0 && errno != EEXIST)
 		r = -errno;
@@ -280,6 +300,13 @@ int path_open_dir(struct place *p, struct slice given, bool make)
 		r = open_dir_at(p->dir, p->name);
 	place_close(p);
 	return r;
+}
+
+int path_open_dir(struct place *p, struct slice given, bool make)
+{
+	const struct path_top root = { root_fd(), "" };
+
+	return path_open_dir_within(&root, root_path(), p, given, make);
 }
 
 enum step path_fail(struct job *j, const struct place *p, struct slice given, int err)

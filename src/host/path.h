@@ -38,6 +38,17 @@ void place_close(struct place *p);
  * fd or -errno. */
 int path_open_dir(struct place *p, struct slice given, bool make);
 
+/*
+ * The same within a tree of its own below the root, whose top (O_PATH, at "/..." below the root)
+ * paths and links must not leave. Relative paths begin at base, absolute, at or below that top.
+ */
+struct path_top {
+	int fd;
+	const char *below;
+};
+int path_open_dir_within(const struct path_top *top, const char *base, struct place *p,
+	struct slice given, bool make);
+
 /* The error result of a file tool, in the words of the contract, for a -errno of path_find or of a
  * later call. */
 enum step path_fail(struct job *j, const struct place *p, struct slice given, int err);

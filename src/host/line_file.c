@@ -1,0 +1,51 @@
+#include "host/line_file.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+/* Where even the cutting back fails a torn line stays: readers pass over it, and over the next one.
+ */
+int line_file_add(struct line_file *f, struct slice lines)
+{
+	size_t done = 0;
+	ssize_t n;
+	int r = 0;
+
+	while (r == 0 && done < lines.n) {
+		n = write(f->fd, lines.p + done, lines.n - done);
+		if (n >= 0)
+			done += (size_t)n;
+		else if (errno != EINTR)
+			r = -errno;
+	}
+	if (r < 0 && done > 0)
+		(void)!ftruncate(f->fd, f->size);
+	if (r == 0)
+		f->size += (off_t)lines.n;
+	return r;
+}
+
+int line_file_trim(struct line_file *f)
+{
+	char byte = '\n';
+
+	f->size = lseek(f->fd, 0, SEEK_END);
+	while (f->size > 0 && pread(f->fd, &byte, 1, f->size - 1) == 1 && byte != '\n')
+		f->size--;
+	return f->size < 0 || ftruncate(f->fd, f->size) < 0 ? -errno : 0;
+}
+
+/* Some file systems have nothing to sync and say so. */
+int line_file_sync(int fd)
+{
+	if (fsync(fd) < 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP)
+		return -errno;
+	return 0;
+}
+
+void line_file_close(struct line_file *f)
+{
+	if (f->fd >= 0)
+		close(f->fd);
+	f->fd = -1;
+}
