@@ -146,6 +146,19 @@ enum {
 	FAMILIES_MAX = 256, /* sign-ins that may be refreshed; more: the one unused longest goes */
 	REFRESH_AGAIN_S = 60, /* the last but one is taken so long: an answer may get lost */
 
+	/* Sessions */
+	SESSIONS_MAX = 2048, /* rows: MAX_INSTANCES and those that have ended a short time ago */
+	SESSION_TYPE_BYTES = 128,
+	SESSION_KEPT_MS = 24 * 3600 * 1000, /* what has ended can still be asked for */
+	SESSION_REAP_MS = 300 * 1000,
+	SESSION_LINE_MAX = 2 * KIB,    /* of the state file: an id, a type with escapes, numbers */
+	SESSION_LOG_MAX = 1 * MIB,     /* the state file grows to this before it is written anew */
+	SESSION_CONTEXT_MAX = 1 * MIB, /* JSON text of a context */
+	SESSION_ENV_BYTES = 64 * KIB,  /* of context/env.json, the environment of its commands */
+	SESSION_CLOCK_STEP_MS = 5000,  /* the clock is slewed by less and set by more */
+	SESSION_CLONE_MS = 120 * 1000,
+	SESSION_REMOVERS = 4, /* trees removed at once, by a process each */
+
 	/* Command line */
 	ENV_FILE_MAX = 64 * KIB,
 };
