@@ -56,50 +56,71 @@ int cmd_stdio(int argc, char **argv)
 	return serve_stdio(NULL);
 }
 
-/* --- the token --- */
+/* --- the tokens --- */
 
-static struct secret mcp_token;
+static struct secret mcp_token, session_token;
 
-static int token_load(void)
+/* 1, 0 when none is set, or -2 after a complaint. */
+static int secret_take(struct secret *s, const char *const *names)
 {
-	static const char *const names[] = { "SANDSTORM_MCP_TOKEN", "MCP_AUTH_TOKEN", NULL };
-	int r = secret_load(&mcp_token, names);
+	int r = secret_load(s, names);
 
 	if (r < 0)
-		return complain(2, "cannot read the token from %s_FILE %s: %s", mcp_token.name,
-			mcp_token.path, strerror(-r));
-	if (r == 0)
-		return complain(2, "serve needs a token in SANDSTORM_MCP_TOKEN (or MCP_AUTH_TOKEN, "
-				   "or a file named by "
-				   "SANDSTORM_MCP_TOKEN_FILE); make one with: sandstorm-mcp token");
-	if (mcp_token.n < TOKEN_MIN)
-		return complain(2,
+		complain(2, "cannot read the token from %s_FILE %s: %s", s->name, s->path,
+			strerror(-r));
+	else if (r > 0 && s->n < TOKEN_MIN)
+		complain(2,
 			"%s%s%s: the token has %zu bytes, at least %d are needed; make one with: "
 			"sandstorm-mcp token",
-			mcp_token.name, mcp_token.path[0] ? "_FILE " : "", mcp_token.path,
-			mcp_token.n, TOKEN_MIN);
+			s->name, s->path[0] ? "_FILE " : "", s->path, s->n, TOKEN_MIN);
+	else
+		return r;
+	return -2;
+}
+
+static int tokens_load(void)
+{
+	static const char *const mcp[] = { "SANDSTORM_MCP_TOKEN", "MCP_AUTH_TOKEN", NULL };
+	static const char *const session[] = { "SESSION_AUTH_TOKEN", NULL };
+	int r = secret_take(&mcp_token, mcp);
+
+	if (r == 0)
+		complain(2, "serve needs a token in SANDSTORM_MCP_TOKEN (or MCP_AUTH_TOKEN, "
+			    "or a file named by "
+			    "SANDSTORM_MCP_TOKEN_FILE); make one with: sandstorm-mcp token");
+	if (r <= 0 || secret_take(&session_token, session) < 0)
+		return 2;
 	auth_set_token(secret_text(&mcp_token));
+	auth_set_session_token(secret_text(&session_token));
 	return 0;
 }
 
 /* HUP: a rotated token takes effect; one that cannot be used does not. */
-static void token_reread(void)
+static void secret_renew(struct secret *s)
 {
+	const struct log_field fields[] = { { "variable", slice_of(s->name) }, { 0 } };
 	static struct secret old;
 	int r;
 
-	old = mcp_token;
-	r = secret_reread(&mcp_token);
-	if (r > 0 && mcp_token.n >= TOKEN_MIN) {
-		log_event(LOG_INFO, "token reread", NULL);
-	} else {
-		log_event(LOG_WARN,
-			r == 0 ? "no token file to reread"
-			       : "token file not usable, the old token stays",
-			NULL);
-		mcp_token = old;
+	old = *s;
+	r = secret_reread(s);
+	if (r > 0 && s->n >= TOKEN_MIN) {
+		log_event(LOG_INFO, "token reread", fields);
+		return;
 	}
+	log_event(LOG_WARN,
+		r == 0 ? "no token file to reread" : "token file not usable, the old token stays",
+		fields);
+	*s = old;
+}
+
+static void tokens_reread(void)
+{
+	secret_renew(&mcp_token);
 	auth_set_token(secret_text(&mcp_token));
+	if (session_token.path[0])
+		secret_renew(&session_token);
+	auth_set_session_token(secret_text(&session_token));
 }
 
 /* --- HTTP --- */
@@ -203,7 +224,7 @@ static void sign_ins_load(bool can_keep)
 static int serve_http(void)
 {
 	static const struct transport http = {
-		.stop = serve_stop, .hang_up = token_reread, .log_json = true
+		.stop = serve_stop, .hang_up = tokens_reread, .log_json = true
 	};
 	struct serve_config c = {
 		.host = cfg.host,
@@ -222,6 +243,7 @@ static int serve_http(void)
 	sign_ins_load(state_check());
 	start_say_missing();
 	c.max_conns = connections_allowed((unsigned)cfg.max_conns);
+	c.sessions = tool_find(LIT("terminal_exec")) != NULL;
 	c.health = (struct health_config){ cfg.max_instances, host_root() };
 	r = serve_start(&c);
 	return r < 0 ? serve_failed(r) : start_run();
@@ -234,7 +256,7 @@ int cmd_serve(int argc, char **argv)
 	if (r == 0)
 		r = no_words(words, argv);
 	if (r == 0 && !cfg.stdio)
-		r = token_load();
+		r = tokens_load();
 	env_scrub(cfg.scrub, config_is_ours);
 	if (r)
 		return r;

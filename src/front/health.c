@@ -8,10 +8,9 @@
 #include "base/clock.h"
 #include "bounds.h"
 #include "host/facts.h"
+#include "host/sessions.h"
 #include "loop/child.h"
 #include "version.h"
-
-enum { SESSIONS_ACTIVE = 0 }; /* this server has no sessions that would take a processor */
 
 static struct health_config config;
 static int64_t started_ms;
@@ -37,7 +36,7 @@ static int64_t machine_uptime(void)
 /* Processors we may run on, without those that sessions take. */
 static int64_t cores_available(void)
 {
-	int64_t n = sysconf(_SC_NPROCESSORS_ONLN) - SESSIONS_ACTIVE;
+	int64_t n = sysconf(_SC_NPROCESSORS_ONLN) - sessions_count();
 
 	return n > 0 ? n : 0;
 }
@@ -70,7 +69,7 @@ void health_put(struct jw *w, bool detail)
 	jw_str(w, "server", LIT(SERVER_NAME));
 	jw_str(w, "version", LIT(SERVER_VERSION));
 	jw_int(w, "uptime_seconds", detail ? machine_uptime() : process_uptime());
-	jw_int(w, "active_instances", SESSIONS_ACTIVE);
+	jw_int(w, "active_instances", sessions_count());
 	jw_int(w, "max_instances", config.max_instances);
 	if (detail) {
 		jw_int(w, "cores_available", cores_available());

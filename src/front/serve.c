@@ -11,6 +11,7 @@
 #include "front/oauth.h"
 #include "front/page_home.h"
 #include "http/authority.h"
+#include "front/session_api.h"
 #include "mcp/job.h"
 
 enum { STOP_TICK_MS = 20 };
@@ -46,6 +47,7 @@ static const struct http_route routes[] = {
 	{ "/mcp", EVERY, gate_mcp, http_mcp_serve },
 	{ "/", GET, NULL, page_home_serve },
 	{ "/health", GET, NULL, serve_health },
+	{ "/session/", EVERY, session_api_gate, session_api_serve },
 	{ "/.well-known/oauth-protected-resource", READ, gate_open, oauth_serve_resource },
 	{ "/.well-known/oauth-protected-resource/mcp", READ, gate_open, oauth_serve_resource },
 	{ "/.well-known/oauth-authorization-server", READ, gate_open, oauth_serve_server },
@@ -95,6 +97,7 @@ int serve_start(const struct serve_config *c)
 	health_detail = c->health_detail;
 	health_setup(&c->health);
 	rate_setup(c->rate_limit);
+	session_api_setup(c->sessions, c->health.max_instances);
 	server.max_conns = c->max_conns;
 	r = http_init(&server);
 	if (r == 0)

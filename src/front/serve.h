@@ -13,7 +13,7 @@ struct serve_config {
 	const char *host;
 	unsigned port, max_conns;
 	int64_t rate_limit;
-	bool health_detail;
+	bool health_detail, sessions;
 	struct origin_config origin;
 	struct health_config health;
 };
