@@ -71,6 +71,17 @@ def test_the_lines_to_try_by_hand_work(binary, tmp_path):
     assert (tmp_path / "hello.txt").read_text() == "hello\n"
 
 
+def test_the_lines_about_sessions_work(remote):
+    script = block("sessions").replace("http://127.0.0.1:8080", f"http://127.0.0.1:{remote.port}").replace("TOKEN", remote.token)
+    done = subprocess.run(["sh", "-ec", "curl() { command curl \"$@\"; echo; }\n" + script], capture_output=True, text=True,
+                          timeout=20)
+    assert done.returncode == 0, done.stderr
+    ran, status, extended, deleted = (json.loads(line) for line in done.stdout.splitlines() if line)
+    assert ran == {"exit_code": 0, "stdout": "log\n", "stderr": ""}
+    assert (status["status"], status["type"], extended["ttl_remaining_minutes"]) == ("ready", "build", 45)
+    assert deleted == {"success": True}
+
+
 @pytest.mark.parametrize("client", ["Cursor", "VS Code", "Claude Desktop"])
 def test_the_settings_of_clients_over_http_are_json_that_names_url_and_token(client):
     row = next(line for line in README.splitlines() if line.startswith(f"| {client} |"))
