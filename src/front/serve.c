@@ -10,8 +10,8 @@
 #include "front/http_mcp.h"
 #include "front/oauth.h"
 #include "front/page_home.h"
-#include "http/authority.h"
 #include "front/session_api.h"
+#include "http/authority.h"
 #include "mcp/job.h"
 
 enum { STOP_TICK_MS = 20 };
