@@ -290,18 +290,56 @@ static int error_of(const struct json_check *c)
 	return c->state == TOO_DEEP ? -E2BIG : c->state == MALFORMED ? -EBADMSG : 0;
 }
 
+static bool in_string(int state)
+{
+	return state >= STRING && state <= HEX;
+}
+
+/* The byte at b has just led from state before to the present one. */
+static void tell_byte(struct json_check *c, int before, const char *b)
+{
+	enum json_event e = JSON_MARK;
+
+	if (in_string(before))
+		e = in_string(c->state) ? JSON_TEXT : JSON_UNQUOTE;
+	else if (is_blank((unsigned char)*b))
+		return;
+	else if (c->state == STRING)
+		e = JSON_QUOTE;
+	else if (*b == '{' || *b == '[')
+		e = JSON_OPEN;
+	else if (*b == '}' || *b == ']')
+		e = JSON_CLOSE;
+	c->told(c, e, (struct slice){ b, 1 });
+}
+
+/* Takes the run of a string's text at the start of in; gives its length. */
+static size_t run_pass(struct json_check *c, struct slice in)
+{
+	size_t n = string_run(in);
+
+	if (c->told && n > 0)
+		c->told(c, JSON_TEXT, slice_head(in, n));
+	return n;
+}
+
 int json_check_feed(struct json_check *c, struct slice in)
 {
 	size_t i = 0;
+	int before;
 
 	while (i < in.n && error_of(c) == 0) {
 		if (c->state == STRING)
-			i += string_run(slice_from(in, i));
+			i += run_pass(c, slice_from(in, i));
 		if (i == in.n)
 			break;
+		before = c->state;
 		c->state = next_state(c, (unsigned char)in.p[i]);
-		if (error_of(c) == 0)
-			i++;
+		if (error_of(c) != 0)
+			break;
+		if (c->told)
+			tell_byte(c, before, in.p + i);
+		i++;
 	}
 	c->offset += i;
 	return error_of(c);

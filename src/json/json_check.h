@@ -14,7 +14,22 @@
 
 #include "base/slice.h"
 
+enum json_event {
+	JSON_MARK,  /* punctuation, a number or a literal, or a part of these */
+	JSON_OPEN,  /* { or [; depth counts it already */
+	JSON_CLOSE, /* } or ]; depth does not count it any more */
+	JSON_QUOTE, /* " that begins a string; key tells which kind */
+	JSON_TEXT,  /* what stands in the string, as it is written */
+	JSON_UNQUOTE,
+};
+
 struct json_check {
+	/*
+	 * Is told every byte that passes, in order and in pieces, but for the blanks between
+	 * tokens: whoever copies them has the same text without blanks. May not call the machine.
+	 * NULL: nobody listens. Set after json_check_init.
+	 */
+	void (*told)(struct json_check *c, enum json_event e, struct slice bytes);
 	uint64_t objects; /* bit d: level d is an object, not an array */
 	int depth;
 	int state;            /* private to json_check.c */
