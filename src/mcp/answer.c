@@ -36,7 +36,7 @@ static void result_close(struct job *j)
 {
 	j->close = NULL;
 	jw_close(&j->w);
-	if (tools_structured() && !j->failed && !j->out.failed)
+	if (tools_structured() && !j->failed && !j->out.failed && !(j->tool->flags & TOOL_JSON))
 		put_structured(j);
 	jw_bool(&j->w, "isError", j->failed);
 	rpc_result_end(j);
@@ -69,6 +69,29 @@ enum step tool_text(struct job *j, struct slice text)
 	return tool_end(j, false);
 }
 
+static void json_close(struct job *j)
+{
+	j->close = NULL;
+	jw_bool(&j->w, "isError", false);
+	rpc_result_end(j);
+}
+
+/* All of it is written now: json need not live until the message is closed. */
+enum step tool_json(struct job *j, struct slice json)
+{
+	tool_text(j, json);
+	jw_close(&j->w);
+	if (j->tool->flags & TOOL_LIST) {
+		jw_object(&j->w, "structuredContent");
+		jw_raw(&j->w, "result", json);
+		jw_close(&j->w);
+	} else {
+		jw_raw(&j->w, "structuredContent", json);
+	}
+	j->close = json_close;
+	return STEP_DONE;
+}
+
 __attribute__((format(printf, 1, 0))) static struct slice formatted(const char *fmt, va_list ap)
 {
 	static char mem[TEXT_MAX];
@@ -89,15 +112,29 @@ enum step tool_printf(struct job *j, const char *fmt, ...)
 	return STEP_DONE;
 }
 
+void tool_begin_failure(struct job *j)
+{
+	tool_begin(j);
+	if (j->tool->flags & TOOL_LENIENT)
+		jw_text_printf(&j->w, "Error executing tool %s: ", j->tool->name);
+}
+
 enum step tool_fail(struct job *j, const char *fmt, ...)
 {
 	va_list ap;
 
+	tool_begin_failure(j);
 	va_start(ap, fmt);
-	tool_text(j, formatted(fmt, ap));
+	jw_text(&j->w, formatted(fmt, ap));
 	va_end(ap);
-	j->failed = true;
-	return STEP_DONE;
+	return tool_end(j, true);
+}
+
+enum step tool_refuse(struct job *j, struct slice arg, const char *rule)
+{
+	if (j->tool->flags & TOOL_LENIENT)
+		return tool_fail(j, "argument %.*s: %s", SLICE(arg), rule);
+	return tool_fail(j, "Invalid arguments for %s: %.*s: %s", j->tool->name, SLICE(arg), rule);
 }
 
 void tool_note_begin(struct job *j)

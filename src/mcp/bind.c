@@ -6,9 +6,11 @@
 
 static bool refuse(struct job *j, struct slice arg, const char *rule)
 {
-	tool_fail(j, "Invalid arguments for %s: %.*s: %s", j->tool->name, SLICE(arg), rule);
+	tool_refuse(j, arg, rule);
 	return false;
 }
+
+static const char strings_rule[] = "must be an array of strings, as in [\"sh\",\"-c\",\"...\"]";
 
 static const char *bind_str(struct job *j, int i, int at)
 {
@@ -75,6 +77,98 @@ static const char *bind_bool(struct job *j, int i, int at)
 	return NULL;
 }
 
+/* The strings of an array of d, one after the other, as the text of an array in the job's memory.
+ */
+static const char *take_strings(struct job *j, int i, struct json *d, int array)
+{
+	size_t from = j->mem.len;
+	struct slice s;
+	struct jw w;
+	int r = 0;
+
+	jw_init(&w, &j->mem);
+	jw_array(&w, NULL);
+	for (int at = json_first(d, array); at >= 0 && r == 0; at = json_next(d, array, at)) {
+		r = json_str(d, at, &s);
+		if (r == 0 && str_has(s, '\0'))
+			return "must not contain a NUL character";
+		if (r == 0)
+			jw_str(&w, NULL, s);
+	}
+	jw_close(&w);
+	if (r == -EILSEQ)
+		return "must not contain half of a surrogate pair";
+	if (r < 0)
+		return strings_rule;
+	if (j->mem.failed)
+		return "is larger than the server's memory";
+	j->arg[i].str = (struct slice){ j->mem.p + from, j->mem.len - from };
+	return NULL;
+}
+
+/* An array, or a string that holds the text of one. */
+static const char *bind_strs(struct job *j, int i, int at)
+{
+	struct json inner, *d = &j->doc;
+	struct slice s;
+
+	if (json_str(d, at, &s) == 0) {
+		if (json_parse(&inner, (char *)s.p, s.n, &j->mem) < 0)
+			return strings_rule;
+		d = &inner;
+		at = 0;
+	}
+	if (json_type(d, at) != JSON_ARRAY)
+		return strings_rule;
+	if (j->tool->args[i].min && json_count(d, at) == 0)
+		return "must not be empty";
+	return take_strings(j, i, d, at);
+}
+
+/* What a->min and a->max allow, as a rule; units: how many of a value's units are one of theirs. */
+static const char *bounds_rule(const struct arg *a, int64_t value, int64_t unit)
+{
+	static char mem[96];
+	struct buf b;
+
+	if ((!a->min && !a->max) || (value >= a->min * unit && (!a->max || value <= a->max * unit)))
+		return NULL;
+	if (a->type == ARG_STR && value == 0)
+		return "must not be empty";
+	buf_over(&b, mem, sizeof(mem) - 1);
+	buf_printf(&b,
+		a->type == ARG_STR ? "must have %lld to %lld bytes"
+				   : "must be between %lld and %lld",
+		(long long)a->min, (long long)a->max);
+	mem[b.len] = '\0';
+	return mem;
+}
+
+static const char *bound_rule(const struct job *j, int i)
+{
+	const struct arg *a = &j->tool->args[i];
+
+	switch (a->type) {
+	case ARG_STR:
+		return bounds_rule(a, (int64_t)j->arg[i].str.n, 1);
+	case ARG_INT:
+		return bounds_rule(a, j->arg[i].num, 1);
+	case ARG_SECONDS:
+		return bounds_rule(a, j->arg[i].num, 1000);
+	case ARG_BOOL:
+	case ARG_STRS:
+		break;
+	}
+	return NULL;
+}
+
+/* May it be null, which then means "not given"? */
+static bool null_taken(const struct job *j, const struct arg *a)
+{
+	return (a->flags & ARG_NULL) ||
+	       ((j->tool->flags & TOOL_LENIENT) && !(a->flags & ARG_REQUIRED));
+}
+
 static const char *bind_value(struct job *j, int i, int at)
 {
 	static const char *(*const binders[])(struct job * j, int i, int at) = {
@@ -82,13 +176,16 @@ static const char *bind_value(struct job *j, int i, int at)
 		[ARG_INT] = bind_int,
 		[ARG_BOOL] = bind_bool,
 		[ARG_SECONDS] = bind_seconds,
+		[ARG_STRS] = bind_strs,
 	};
 	const struct arg *a = &j->tool->args[i];
 	const char *rule;
 
-	if (json_type(&j->doc, at) == JSON_NULL && (a->flags & ARG_NULL))
+	if (json_type(&j->doc, at) == JSON_NULL && null_taken(j, a))
 		return NULL;
 	rule = binders[a->type](j, i, at);
+	if (!rule)
+		rule = bound_rule(j, i);
 	if (!rule)
 		j->given |= UINT32_C(1) << i;
 	return rule;
@@ -117,8 +214,11 @@ static bool bind_choice(struct job *j, int i)
 
 static int arg_index(const struct job *j, int key)
 {
-	for (int i = 0; j->tool->args && j->tool->args[i].name; i++)
-		if (json_key_is(&j->doc, key, j->tool->args[i].name))
+	const struct arg *a = j->tool->args;
+
+	for (int i = 0; a && a[i].name; i++)
+		if (json_key_is(&j->doc, key, a[i].name) ||
+			(a[i].alias && json_key_is(&j->doc, key, a[i].alias)))
 			return i;
 	return -1;
 }
@@ -138,6 +238,8 @@ static bool bind_member(struct job *j, int key)
 	int i = arg_index(j, key);
 	const char *rule;
 
+	if (i < 0 && (j->tool->flags & TOOL_LENIENT))
+		return true;
 	if (i < 0)
 		return refuse(j, key_text(j, key), "unknown argument");
 	if (j->arg_token[i] >= 0)

@@ -32,6 +32,14 @@ static void nap_over(struct timer *t)
 	job_wake(container_of(t, struct job, nap));
 }
 
+static enum step job_undo(struct job *j)
+{
+	enum step (*undo)(struct job * j) = j->undo;
+
+	j->undo = NULL;
+	return undo ? undo(j) : STEP_DONE;
+}
+
 static void job_resume(struct task *t)
 {
 	struct job *j = container_of(t, struct job, wake);
@@ -41,7 +49,7 @@ static void job_resume(struct task *t)
 	j->waiting = false;
 	j->cancel = NULL;
 	if (j->muted || j->stopped)
-		job_stepped(j, STEP_DONE);
+		job_stepped(j, job_undo(j));
 	else
 		job_stepped(j, j->resume(j));
 }
@@ -133,6 +141,7 @@ void job_stepped(struct job *j, enum step s)
 	if (s == STEP_WAIT)
 		return;
 	j->cleanup = NULL;
+	j->undo = NULL;
 	if (cleanup)
 		cleanup(j);
 	j->finish(j);

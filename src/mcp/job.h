@@ -23,7 +23,7 @@ enum step { STEP_DONE, STEP_WAIT };
 enum { TOOL_ARGS_MAX = 8 };
 
 union arg_value {
-	struct slice str; /* ARG_STR: in the job's text */
+	struct slice str; /* ARG_STR: in the job's text; ARG_STRS: JSON in its mem */
 	int64_t num;      /* ARG_INT; ARG_SECONDS in milliseconds */
 	bool yes;         /* ARG_BOOL */
 };
@@ -93,8 +93,13 @@ struct job {
 					   always; NULL: a nap */
 	void (*cleanup)(struct job *j); /* releases what the state holds (descriptors, captures);
 					   once, after the call */
-	void (*close)(struct job *j);   /* finishes the result begun, set by the method */
-	void (*finish)(struct job *j);  /* the message is answered; set by mcp/rpc */
+	/*
+	 * When the message is cancelled or the server ends: what is to be done all the same, after
+	 * the cancel hook. A step, called once, which may wait once; nobody hears its result.
+	 */
+	enum step (*undo)(struct job *j);
+	void (*close)(struct job *j);  /* finishes the result begun, set by the method */
+	void (*finish)(struct job *j); /* the message is answered; set by mcp/rpc */
 	void *state;
 	bool used, spare;
 	bool spawns;     /* counted by job_may_spawn */

@@ -9,6 +9,7 @@ static const char *type_name(enum arg_type t)
 		[ARG_INT] = "integer",
 		[ARG_BOOL] = "boolean",
 		[ARG_SECONDS] = "number",
+		[ARG_STRS] = "array",
 	};
 
 	return names[t];
@@ -19,11 +20,38 @@ static void put_type(struct jw *w, const char *name)
 	jw_str(w, "type", slice_of(name));
 }
 
+static void put_bounds(struct jw *w, const struct arg *a)
+{
+	static const struct {
+		const char *min, *max;
+	} words[] = {
+		[ARG_STR] = { "minLength", "maxLength" },
+		[ARG_INT] = { "minimum", "maximum" },
+		[ARG_SECONDS] = { "minimum", "maximum" },
+		[ARG_STRS] = { "minItems", NULL },
+	};
+
+	if (a->min > 0 || (a->max && a->type != ARG_STR))
+		jw_int(w, words[a->type].min, a->min);
+	if (a->max)
+		jw_int(w, words[a->type].max, a->max);
+}
+
+static void put_items(struct jw *w)
+{
+	jw_object(w, "items");
+	put_type(w, "string");
+	jw_close(w);
+}
+
 static void put_value(struct jw *w, const struct arg *a)
 {
 	struct slice rest = slice_of(a->choices ? a->choices : "");
 
 	put_type(w, type_name(a->type));
+	if (a->type == ARG_STRS)
+		put_items(w);
+	put_bounds(w, a);
 	if (rest.n == 0)
 		return;
 	jw_array(w, "enum");
@@ -83,32 +111,43 @@ static void put_required(struct jw *w, const struct arg *args)
 		jw_close(w);
 }
 
-void schema_put_input(struct jw *w, const struct arg *args)
+void schema_put_input(struct jw *w, const struct tool *t)
 {
 	jw_object(w, "inputSchema");
 	put_type(w, "object");
 	jw_object(w, "properties");
-	for (const struct arg *a = args; a && a->name; a++)
-		put_property(w, a);
+	for (const struct arg *a = t->args; a && a->name; a++)
+		if (!(a->flags & ARG_HIDDEN))
+			put_property(w, a);
 	jw_close(w);
-	put_required(w, args);
-	jw_bool(w, "additionalProperties", false);
+	put_required(w, t->args);
+	if (!(t->flags & TOOL_LENIENT))
+		jw_bool(w, "additionalProperties", false);
 	jw_close(w);
 }
 
-void schema_put_output(struct jw *w)
+/* structuredContent has one member, the result. */
+static void put_result(struct jw *w, const char *type)
 {
-	if (!tools_structured())
-		return;
-	jw_object(w, "outputSchema");
-	put_type(w, "object");
 	jw_object(w, "properties");
 	jw_object(w, "result");
-	put_type(w, "string");
+	put_type(w, type);
 	jw_close(w);
 	jw_close(w);
 	jw_array(w, "required");
 	jw_str(w, NULL, LIT("result"));
 	jw_close(w);
+}
+
+void schema_put_output(struct jw *w, const struct tool *t)
+{
+	if (!(t->flags & TOOL_JSON) && !tools_structured())
+		return;
+	jw_object(w, "outputSchema");
+	put_type(w, "object");
+	if (!(t->flags & TOOL_JSON))
+		put_result(w, "string");
+	else if (t->flags & TOOL_LIST)
+		put_result(w, "array");
 	jw_close(w);
 }

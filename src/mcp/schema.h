@@ -6,7 +6,7 @@
 
 #include "mcp/tool.h"
 
-void schema_put_input(struct jw *w, const struct arg *args); /* "inputSchema" */
-void schema_put_output(struct jw *w); /* "outputSchema", with structured results only */
+void schema_put_input(struct jw *w, const struct tool *t);  /* "inputSchema" */
+void schema_put_output(struct jw *w, const struct tool *t); /* "outputSchema", or nothing */
 
 #endif

@@ -55,6 +55,15 @@ const struct tool *tool_next(const struct tool *t)
 	return i < chosen_count ? chosen[i] : NULL;
 }
 
+bool tools_include(const struct toolset *s)
+{
+	for (const struct tool *const *group = s->groups; *group; group++)
+		for (const struct tool *t = *group; t->name; t++)
+			if (tool_find(slice_of(t->name)) == t)
+				return true;
+	return false;
+}
+
 /* --- choosing --- */
 
 /* What a list such as "host,-terminal_exec" says of tool t of set s: the last word that names it
@@ -137,13 +146,17 @@ int tools_choose(const struct toolset *sets, const char *list, bool read_only, s
 
 /* --- listing --- */
 
+/* Of a sandbox tool that only reads, nothing is said about how it changes things; the host tools
+ * have always had all four. */
 static void put_annotations(struct jw *w, const struct tool *t)
 {
 	jw_object(w, "annotations");
 	jw_str(w, "title", slice_of(t->title));
 	jw_bool(w, "readOnlyHint", t->flags & TOOL_READS);
-	jw_bool(w, "destructiveHint", t->flags & TOOL_DESTROYS);
-	jw_bool(w, "idempotentHint", t->flags & TOOL_IDEMPOTENT);
+	if (!(t->flags & TOOL_READS) || !(t->flags & TOOL_JSON)) {
+		jw_bool(w, "destructiveHint", t->flags & TOOL_DESTROYS);
+		jw_bool(w, "idempotentHint", t->flags & TOOL_IDEMPOTENT);
+	}
 	jw_bool(w, "openWorldHint", t->flags & TOOL_OPEN);
 	jw_close(w);
 }
@@ -154,8 +167,8 @@ static void tool_put(struct jw *w, const struct tool *t)
 	jw_str(w, "name", slice_of(t->name));
 	jw_str(w, "title", slice_of(t->title));
 	jw_str(w, "description", slice_of(t->desc));
-	schema_put_input(w, t->args);
-	schema_put_output(w);
+	schema_put_input(w, t);
+	schema_put_output(w, t);
 	put_annotations(w, t);
 	jw_close(w);
 }

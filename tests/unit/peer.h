@@ -165,6 +165,48 @@ static inline enum step failing(struct job *j)
 	return tool_fail(j, "%s: it \"failed\"\n", j->tool->name);
 }
 
+/* The forms of the sandbox tools. */
+enum { GENTLE_WORDS, GENTLE_COUNT, GENTLE_NAME, GENTLE_SECS, GENTLE_QUIET };
+static const struct arg gentle_args[] = {
+	[GENTLE_WORDS] = { "words", ARG_STRS, ARG_REQUIRED, "Words", .min = 1 },
+	[GENTLE_COUNT] = { "count", ARG_INT, 0, "A count", "1", .min = 1, .max = 9,
+		.alias = "number" },
+	[GENTLE_NAME] = { "name", ARG_STR, 0, "A name", .min = 1, .max = 4 },
+	[GENTLE_SECS] = { "secs", ARG_SECONDS, 0, "A time", .min = 0, .max = 2 },
+	[GENTLE_QUIET] = { "quiet", ARG_BOOL, ARG_HIDDEN, "Not told" },
+	{ 0 },
+};
+
+static inline enum step gentle(struct job *j)
+{
+	size_t at = j->mem.len;
+	struct jw w;
+
+	jw_init(&w, &j->mem);
+	jw_object(&w, NULL);
+	jw_raw(&w, "words", arg_str(j, GENTLE_WORDS));
+	if (arg_given(j, GENTLE_COUNT))
+		jw_int(&w, "count", arg_num(j, GENTLE_COUNT));
+	if (arg_given(j, GENTLE_NAME))
+		jw_str(&w, "name", arg_str(j, GENTLE_NAME));
+	if (arg_given(j, GENTLE_SECS))
+		jw_int(&w, "ms", arg_num(j, GENTLE_SECS));
+	if (arg_given(j, GENTLE_QUIET))
+		jw_bool(&w, "quiet", arg_bool(j, GENTLE_QUIET));
+	jw_close(&w);
+	return tool_json(j, (struct slice){ j->mem.p + at, j->mem.len - at });
+}
+
+static inline enum step rows(struct job *j)
+{
+	return tool_json(j, LIT("[1,{\"a\":\"\\u0000\"}]"));
+}
+
+static inline enum step ruled(struct job *j)
+{
+	return tool_refuse(j, LIT("name"), "is taken");
+}
+
 // clang-format off
 static const struct tool peer_tools[] = {
 	{ "echo", "Echo", "Say it again", echo_args, TOOL_READS | TOOL_IDEMPOTENT, echo },
@@ -175,6 +217,9 @@ static const struct tool peer_tools[] = {
 	{ "fill", "Fill", "Say much", fill_args, 0, fill },
 	{ "parts", "Parts", "Say it in parts", NULL, TOOL_OPEN, parts },
 	{ "fail", "Fail", "Fail", NULL, TOOL_DESTROYS, failing },
+	{ "gentle", "Gentle", "Take much", gentle_args, TOOL_READS | TOOL_JSON | TOOL_LENIENT, gentle },
+	{ "rows", "Rows", "Rows", NULL, TOOL_JSON | TOOL_LIST, rows },
+	{ "ruled", "Ruled", "Refuse", NULL, TOOL_JSON | TOOL_LENIENT, ruled },
 	{ 0 },
 };
 // clang-format on

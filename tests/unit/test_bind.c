@@ -226,9 +226,120 @@ static void test_what_is_no_number_of_seconds_is_refused(void **state)
 	refused("{\"t\":1e99}", "t: is out of range");
 }
 
+/* --- the lenient form, of the sandbox tools --- */
+
+#define GENTLE(args) CALL("1", "gentle", args)
+#define gentle_refuses(args, fault)                                                                \
+	asked(GENTLE(args), OK("1", FAIL_RESULT("Error executing tool gentle: argument " fault)))
+/* What it was given, as structured content. */
+static const char *words_of(const char *args)
+{
+	static char got[256];
+	char call[512];
+	const char *at;
+
+	snprintf(call, sizeof(call), GENTLE("%s"), args);
+	at = strstr(ask(call), "\"structuredContent\":");
+	if (!at)
+		return heard;
+	at += strlen("\"structuredContent\":");
+	snprintf(got, sizeof(got), "%.*s", (int)(strstr(at, ",\"isError\"") - at), at);
+	return got;
+}
+
+#define gives(args, object) assert_string_equal(words_of(args), object)
+
+static void test_words_come_as_an_array_or_as_the_text_of_one(void **state)
+{
+	(void)state;
+	gives("{\"words\":[\"a b\",\"\\u00e9\\n\"]}", "{\"words\":[\"a b\",\"\xc3\xa9\\n\"]}");
+	gives("{\"words\":\"[\\\"a\\\", \\\"\\\\u0062\\\"]\"}", "{\"words\":[\"a\",\"b\"]}");
+}
+
+static void test_what_is_no_array_of_words_is_told_with_an_example(void **state)
+{
+	static const char *const bad[] = { "\"ls -l\"", "[1]", "[\"a\",null]", "{}", "7", "\"[1]\"",
+		"\"{}\"", "\"\"", "[[\"a\"]]" };
+	char call[256];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(bad); i++) {
+		snprintf(call, sizeof(call), GENTLE("{\"words\":%s}"), bad[i]);
+		assert_non_null(
+			strstr(ask(call), "argument words: must be an array of strings, as in "
+					  "[\\\"sh\\\",\\\"-c\\\",\\\"...\\\"]\""));
+	}
+	gentle_refuses("{\"words\":[]}", "words: must not be empty");
+	gentle_refuses("{\"words\":[\"a\\u0000\"]}", "words: must not contain a NUL character");
+	gentle_refuses(
+		"{\"words\":[\"\\ud800\"]}", "words: must not contain half of a surrogate pair");
+}
+
+static void test_bounds_are_told(void **state)
+{
+	(void)state;
+	gives("{\"words\":[\"a\"],\"count\":9,\"name\":\"abcd\",\"secs\":2}",
+		"{\"words\":[\"a\"],\"count\":9,\"name\":\"abcd\",\"ms\":2000}");
+	gentle_refuses("{\"words\":[\"a\"],\"count\":0}", "count: must be between 1 and 9");
+	gentle_refuses("{\"words\":[\"a\"],\"count\":\"10\"}", "count: must be between 1 and 9");
+	gentle_refuses("{\"words\":[\"a\"],\"name\":\"\"}", "name: must not be empty");
+	gentle_refuses("{\"words\":[\"a\"],\"name\":\"abcde\"}", "name: must have 1 to 4 bytes");
+	gentle_refuses("{\"words\":[\"a\"],\"secs\":2.001}", "secs: must be between 0 and 2");
+	gentle_refuses("{\"words\":[\"a\"],\"secs\":-1}", "secs: must be between 0 and 2");
+}
+
+static void test_what_is_unknown_is_ignored_and_null_is_not_given(void **state)
+{
+	(void)state;
+	gives("{\"words\":[\"a\"],\"bogus\":{},\"count\":null,\"name\":null}",
+		"{\"words\":[\"a\"]}");
+	gentle_refuses("{\"count\":1}", "words: required");
+	asked(GENTLE("{\"words\":null}"),
+		OK("1", FAIL_RESULT("Error executing tool gentle: argument words: must be an array "
+				    "of strings, as in "
+				    "[\\\"sh\\\",\\\"-c\\\",\\\"...\\\"]")));
+}
+
+static void test_an_argument_may_have_two_names_but_one_value(void **state)
+{
+	(void)state;
+	gives("{\"words\":[\"a\"],\"number\":3}", "{\"words\":[\"a\"],\"count\":3}");
+	gentle_refuses("{\"words\":[\"a\"],\"number\":3,\"count\":3}", "count: given twice");
+}
+
+static void test_a_hidden_argument_is_taken(void **state)
+{
+	(void)state;
+	gives("{\"words\":[\"a\"],\"quiet\":\"true\"}", "{\"words\":[\"a\"],\"quiet\":true}");
+}
+
+static void test_a_list_is_the_result_of_structured_content(void **state)
+{
+	(void)state;
+	asked(CALL("1", "rows", "{}"),
+		OK("1", "{\"content\":[{\"type\":\"text\",\"text\":"
+			"\"[1,{\\\"a\\\":\\\"\\\\u0000\\\"}]\"}],\"structuredContent\":"
+			"{\"result\":[1,{\"a\":\"\\u0000\"}]},\"isError\":false}"));
+}
+
+static void test_a_tool_may_refuse_an_argument_in_the_same_form(void **state)
+{
+	(void)state;
+	asked(CALL("1", "ruled", "{}"),
+		OK("1", FAIL_RESULT("Error executing tool ruled: argument name: is taken")));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(test_words_come_as_an_array_or_as_the_text_of_one),
+		TEST(test_what_is_no_array_of_words_is_told_with_an_example),
+		TEST(test_bounds_are_told),
+		TEST(test_what_is_unknown_is_ignored_and_null_is_not_given),
+		TEST(test_an_argument_may_have_two_names_but_one_value),
+		TEST(test_a_hidden_argument_is_taken),
+		TEST(test_a_list_is_the_result_of_structured_content),
+		TEST(test_a_tool_may_refuse_an_argument_in_the_same_form),
 		TEST(test_what_is_not_given_is_empty),
 		TEST(test_order_and_escapes_of_names_do_not_matter),
 		TEST(test_null_is_taken_where_the_schema_has_it_and_means_not_given),

@@ -361,6 +361,52 @@ static void test_a_nap_that_is_over_can_still_be_cancelled(void **state)
 	assert_int_equal(job_count(), 0);
 }
 
+static enum step undoing(struct job *j)
+{
+	tell('x');
+	return job_wait(j, resumed);
+}
+
+static void test_what_must_be_undone_is_undone_before_a_cancelled_job_ends(void **state)
+{
+	struct job *j = napping(60 * 1000);
+
+	(void)state;
+	j->undo = undoing;
+	job_cancel(j);
+	run_tasks();
+	assert_string_equal(story, "x");
+	job_wake(j);
+	run_tasks();
+	assert_string_equal(story, "xuf");
+}
+
+static void test_it_is_undone_also_when_the_work_had_just_ended(void **state)
+{
+	struct job *j = waiting();
+
+	(void)state;
+	j->undo = undoing;
+	job_wake(j);
+	job_cancel(j);
+	run_tasks();
+	assert_string_equal(story, "x");
+	job_wake(j);
+	run_tasks();
+	assert_string_equal(story, "xuf");
+}
+
+static void test_nothing_is_undone_of_a_job_that_ends_well(void **state)
+{
+	struct job *j = waiting();
+
+	(void)state;
+	j->undo = undoing;
+	job_wake(j);
+	run_tasks();
+	assert_string_equal(story, "ruf");
+}
+
 static void test_a_stopped_job_ends_without_going_on_and_says_so(void **state)
 {
 	struct job *j = waiting();
@@ -448,6 +494,9 @@ int main(void)
 		cmocka_unit_test(test_work_is_asked_to_end_only_once),
 		cmocka_unit_test(test_work_that_has_ended_is_not_asked_to_end),
 		cmocka_unit_test(test_a_nap_that_is_over_can_still_be_cancelled),
+		cmocka_unit_test(test_what_must_be_undone_is_undone_before_a_cancelled_job_ends),
+		cmocka_unit_test(test_it_is_undone_also_when_the_work_had_just_ended),
+		cmocka_unit_test(test_nothing_is_undone_of_a_job_that_ends_well),
 		cmocka_unit_test(test_a_stopped_job_ends_without_going_on_and_says_so),
 		cmocka_unit_test(test_an_abandoned_job_ends_for_good),
 		cmocka_unit_test(test_a_job_that_does_not_wait_is_only_marked),

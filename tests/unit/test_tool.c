@@ -246,6 +246,52 @@ static void test_the_few_words_an_argument_takes_are_an_enum(void **state)
 				  "\"null\"}],\"default\":null,\"description\":\"Which\"}"));
 }
 
+static void test_the_schema_of_a_lenient_tool(void **state)
+{
+	struct slice bad;
+
+	(void)state;
+	assert_int_equal(tools_choose(peer_sets, "gentle", false, &bad), 0);
+	assert_string_equal(listing(),
+		"[{\"name\":\"gentle\",\"title\":\"Gentle\",\"description\":\"Take much\","
+		"\"inputSchema\":{\"type\":\"object\",\"properties\":{"
+		"\"words\":{\"type\":\"array\",\"items\":{\"type\":\"string\"},\"minItems\":1,"
+		"\"description\":\"Words\"},"
+		"\"count\":{\"type\":\"integer\",\"minimum\":1,\"maximum\":9,\"default\":1,"
+		"\"description\":\"A count\"},"
+		"\"name\":{\"type\":\"string\",\"minLength\":1,\"maxLength\":4,"
+		"\"description\":\"A name\"},"
+		"\"secs\":{\"type\":\"number\",\"minimum\":0,\"maximum\":2,"
+		"\"description\":\"A time\"}},\"required\":[\"words\"]},"
+		"\"outputSchema\":{\"type\":\"object\"},"
+		"\"annotations\":{\"title\":\"Gentle\",\"readOnlyHint\":true,"
+		"\"openWorldHint\":false}}]");
+}
+
+static void test_a_tool_that_lists_says_so_in_its_output_schema(void **state)
+{
+	struct slice bad;
+
+	(void)state;
+	assert_int_equal(tools_choose(peer_sets, "rows", false, &bad), 0);
+	assert_non_null(strstr(listing(),
+		"\"outputSchema\":{\"type\":\"object\",\"properties\":{\"result\":{\"type\":"
+		"\"array\"}},\"required\":[\"result\"]},\"annotations\":{\"title\":\"Rows\","
+		"\"readOnlyHint\":false,\"destructiveHint\":false,\"idempotentHint\":false,"
+		"\"openWorldHint\":false}"));
+}
+
+static void test_it_is_known_of_which_sets_tools_are_served(void **state)
+{
+	(void)state;
+	chosen_by("ask", false);
+	assert_true(tools_include(&sets[1]));
+	assert_false(tools_include(&sets[0]));
+	chosen_by("host,extra,-ask,-tell", false);
+	assert_false(tools_include(&sets[1]));
+	assert_true(tools_include(&sets[0]));
+}
+
 static void test_no_tools_are_an_empty_list(void **state)
 {
 	(void)state;
@@ -271,6 +317,9 @@ int main(void)
 		TEST(test_a_default_may_be_the_root_whatever_its_name),
 		TEST(test_the_few_words_an_argument_takes_are_an_enum),
 		TEST(test_no_tools_are_an_empty_list),
+		TEST(test_the_schema_of_a_lenient_tool),
+		TEST(test_a_tool_that_lists_says_so_in_its_output_schema),
+		TEST(test_it_is_known_of_which_sets_tools_are_served),
 	};
 
 	return cmocka_run_group_tests(tests, peer_start, NULL);
