@@ -26,7 +26,7 @@ enum {
 
 	/* Text that a tool hands out, per stream or file. */
 	OUTPUT_DEFAULT = 1 * MIB,
-	OUTPUT_MIN = 4 * KIB,
+	OUTPUT_MIN = 1 * KIB,
 	OUTPUT_MAX = 10 * MIB / (sizeof(void *) == 4 ? 10 : 1),
 
 	/* JSON */
@@ -83,6 +83,27 @@ enum {
 	/* Loop */
 	WATCHES_MAX = CONNS_MAX + 512, /* connections, two pipes a child, the drain table */
 	READ_CHUNK = 64 * KIB,         /* one read(2); the buffer is shared by all streams */
+
+	/* Sandbox tools (sandbox-tools.md sections 1, 3, 5 and 6) */
+	SANDBOX_OUTPUT_DEFAULT = 64 * KIB, /* of a string in a master's reply */
+	SANDBOX_OUTPUT_MAX = 1 * MIB,
+	RESULT_MAX = 1 * MIB,       /* text of a result; more is of no use to a model */
+	ERROR_BODY_MAX = 16 * KIB,  /* of what a master says about an error */
+	ROUTES_FILE_MAX = 16 * KIB, /* SANDSTORM_ROUTES: both tables, every row changed, is 3 KB */
+	API_TOKEN_MAX = 1024,
+	SANDBOX_TOKEN_MAX = 4096,
+	SANDBOX_ID_MAX = 256, /* also of a template's name */
+	TAG_MAX = 64,         /* as the predecessor has it */
+	TIMEOUT_MAX_S = 3600,
+	EXEC_TIMEOUT_S = 30,
+	EXEC_MARGIN_MS = 15 * 1000, /* the predecessor's own is 5 s each to connect and to read */
+	EVAL_MS = 75 * 1000,
+	SLOW_MS = 300 * 1000, /* branch writes memory to disk, touch reads it */
+	SPAWN_MARGIN_MS = 60 * 1000,
+	PING_MS = 15 * 1000,
+	MASTER_VERSION_MS = 5 * 1000,
+	WAIT_MS = 60 * 1000, /* wait_for_text, in all and between two looks */
+	WAIT_POLL_MS = 200,
 
 	/* TLS */
 	ROOTS_MAX = 8,           /* certificates in SANDSTORM_CA; a master has one */

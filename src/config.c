@@ -34,7 +34,7 @@ static const struct option {
 	{ "SANDSTORM_READ_ONLY", "--read-only", TRUTH, AT(read_only), 0, 1, "0",
 		"only tools that change nothing" },
 	{ "SANDSTORM_MAX_OUTPUT", "--max-output", BYTES, AT(max_output), OUTPUT_MIN, OUTPUT_MAX,
-		"1048576", "bytes of a stream or file handed out" },
+		NULL, "bytes of a stream [1048576, of sandboxes 65536]" },
 	{ "SANDSTORM_MEMORY", "--memory", BYTES, AT(memory), MEM_BUDGET_MIN, INT32_MAX, NULL,
 		"memory for messages; by the machine's" },
 	{ "SANDSTORM_STOP_GRACE", "--stop-grace", SECONDS, AT(stop_grace_ms), 0, 3600 * 1000, "0",
@@ -47,6 +47,18 @@ static const struct option {
 		"DEBUG, INFO, WARNING, ERROR, CRITICAL" },
 	{ "SANDSTORM_LOG_FORMAT", "--log-format", FORMAT, AT(log_json), 0, 0, NULL,
 		"text, or json as serve has it" },
+	{ "SANDSTORM_URL", "--url", TEXT, AT(url), 0, 0, "https://127.0.0.1:8080",
+		"Sandstorm master" },
+	{ "SANDSTORM_CA", "--ca", TEXT, AT(ca), 0, 0, NULL,
+		"PEM file with the master's CA" },
+	{ "SANDSTORM_HTTP_TIMEOUT", "--http-timeout", SECONDS, AT(http_timeout_ms), 1000,
+		3600 * 1000, "60", "seconds for the master to answer" },
+	{ "SANDSTORM_START_TIMEOUT", "--start-timeout", SECONDS, AT(start_timeout_ms), 1000,
+		600 * 1000, "60", "seconds for new sandboxes to run" },
+	{ "SANDSTORM_ROUTES", "--routes", TEXT, AT(routes), 0, 0, NULL,
+		"file that corrects the master's routes" },
+	{ "SANDSTORM_TRACE", "--trace", TEXT, AT(trace), 0, 0, NULL,
+		"file for what master and server say" },
 	{ "SANDSTORM_MCP_HOST", "--mcp-host", TEXT, AT(host), 0, 0, "127.0.0.1",
 		"address to serve on" },
 	{ "SANDSTORM_MCP_PORT", "--mcp-port", NUMBER, AT(port), 1, 65535, "8080",
@@ -80,7 +92,7 @@ static const struct option {
 };
 
 /* struct flags has one bit for each. */
-_Static_assert(sizeof(options) / sizeof(*options) <= 32, "one word holds the flags");
+_Static_assert(sizeof(options) / sizeof(*options) <= 64, "one word holds the flags");
 
 int complain(int status, const char *fmt, ...)
 {
@@ -269,7 +281,7 @@ static int flag_take(int argc, char **argv, int *i, const struct option **o, con
 
 /* Which options the flags have set: bit i for options[i]. */
 struct flags {
-	uint32_t given;
+	uint64_t given;
 	const char *env_file;
 };
 
@@ -289,7 +301,7 @@ static int flags_load(struct config *c, int argc, char **argv, int *words, struc
 		r = flag_take(argc, argv, &i, &o, &value);
 		if (r)
 			break;
-		f->given |= UINT32_C(1) << (o - options);
+		f->given |= UINT64_C(1) << (o - options);
 		if (o->kind == ENV_FILE)
 			f->env_file = value;
 		r = option_set(c, o, o->flag, value);
@@ -313,7 +325,7 @@ static int env_file_use(const char *path)
 
 /* What no flag has set comes from the environment, the env file (env_get knows both), or the
  * default. */
-static int options_fill(struct config *c, uint32_t given)
+static int options_fill(struct config *c, uint64_t given)
 {
 	int r = 0;
 

@@ -15,7 +15,7 @@ struct config {
 	const char *root;
 	const char *tools;  /* NULL: the default of the transport */
 	const char *scrub;  /* names of further secrets, or NULL */
-	int64_t max_output; /* bytes a stream */
+	int64_t max_output; /* bytes a stream; 0: the default of each toolset */
 	int64_t memory;     /* budget in bytes; 0: by the machine */
 	int64_t stop_grace_ms;
 	int64_t log_level; /* enum log_level */
@@ -23,6 +23,9 @@ struct config {
 	int64_t read_only;
 	int64_t structured;
 	int64_t stdio; /* serve --stdio */
+	/* the master that the sandbox tools drive, see upstream.h */
+	const char *url, *ca, *routes, *trace; /* all but url: NULL or empty: unset */
+	int64_t http_timeout_ms, start_timeout_ms;
 	/* serve */
 	const char *host;
 	const char *allowed_origins, *allowed_hosts, *public_url, *domain, *trusted_proxies;

@@ -16,6 +16,8 @@
 #include "loop/proc.h"
 #include "machine.h"
 #include "mcp/tool.h"
+#include "proxy/proxy.h"
+#include "proxy/routes.h"
 #include "serving.h"
 #include "start.h"
 #include "tls/roots.h"
@@ -88,7 +90,8 @@ static void put_tool_lines(struct buf *b)
 static int cmd_tools(int argc, char **argv)
 {
 	bool json = take_flag(&argc, argv, "--json"),
-	     options = take_flag(&argc, argv, "--config-json");
+	     options = take_flag(&argc, argv, "--config-json"),
+	     routes = take_flag(&argc, argv, "--routes-json");
 	int words, r = start_config(&cfg, argc, argv, &words);
 	struct buf b;
 	struct jw w;
@@ -99,17 +102,19 @@ static int cmd_tools(int argc, char **argv)
 		r = too_many(words, 0, argv);
 	tools_setup(cfg.root,
 		cfg.structured); /* listing needs no workspace: nothing is opened or made */
-	if (r == 0 && !options)
-		r = start_tools(&cfg, "host");
+	if (r == 0 && !options && !routes)
+		r = start_tools(&cfg, "sandbox,host");
 	if (r)
 		return r;
 	if (options)
 		config_json(&w);
+	else if (routes)
+		routes_json(&w);
 	else if (json)
 		tools_put(&w, NULL);
 	else
 		put_tool_lines(&b);
-	if (json || options)
+	if (json || options || routes)
 		buf_putc(&b, '\n');
 	return print(&b);
 }
@@ -131,7 +136,7 @@ static int cmd_call(int argc, char **argv)
 		r = complain(2, "call needs a tool and its arguments: call file_read "
 				"'{\"path\":\"notes.txt\"}'");
 	if (r == 0)
-		r = start_up(&cfg, "host", &call);
+		r = start_up(&cfg, sandbox_tool(slice_of(argv[0])) ? "sandbox" : "host", &call);
 	if (r)
 		return r;
 	if (call_start(argv[0], words > 1 ? argv[1] : "{}") < 0)
@@ -237,8 +242,9 @@ static const struct command {
 	int (*run)(int argc, char **argv);
 	const char *help;
 } commands[] = {
+	{ "", cmd_stdio, "sandboxes of a Sandstorm master, over stdio" },
 	{ "serve", cmd_serve, "files and shell over HTTP, or over --stdio" },
-	{ "--tools LIST", cmd_stdio, "those tools over standard input and output" },
+	{ "--tools LIST", cmd_stdio, "those tools over stdio, such as host" },
 	{ "token [FILE]", cmd_token, "make a token for serve, or --rotate it" },
 	{ "health [URL]", cmd_health, "is a server alive and well?" },
 	{ "ca URL [FILE]", cmd_ca, "a master's CA, checked by --fingerprint HEX" },
@@ -256,8 +262,8 @@ static int cmd_help(int argc, char **argv)
 
 	(void)argc, (void)argv;
 	buf_over(&b, text_mem, sizeof(text_mem));
-	buf_puts(
-		&b, "sandstorm-mcp: an MCP server for the files and the shell of this machine\n\n");
+	buf_puts(&b, "sandstorm-mcp: MCP server for sandboxes, or for the files and shell of a "
+		     "machine\n\n");
 	for (const struct command *c = commands; c->name; c++)
 		buf_printf(&b, "  sandstorm-mcp %-16s %s\n", c->name, c->help);
 	buf_puts(&b, "\nEach variable is a flag, too: SANDSTORM_READ_ONLY=1 is --read-only. "

@@ -16,6 +16,7 @@
 #include "loop/child.h"
 #include "secrets.h"
 #include "start.h"
+#include "upstream.h"
 
 static struct config cfg;
 
@@ -48,12 +49,7 @@ int cmd_stdio(int argc, char **argv)
 
 	if (r == 0)
 		r = no_words(words, argv);
-	if (r)
-		return r;
-	if (!cfg.tools)
-		return complain(2, "the sandbox tools are not in this build yet; --tools host "
-				   "serves files and shell here");
-	return serve_stdio(NULL);
+	return r ? r : serve_stdio("sandbox");
 }
 
 /* --- the tokens --- */
@@ -202,6 +198,14 @@ static bool state_check(void)
 	return r == 0;
 }
 
+/* Without the host tools there is no root, and so no place but the one that was named. */
+static bool state_usable(void)
+{
+	if (!tools_include(&host_toolset) && (!cfg.state_dir || state_dir_setup(cfg.state_dir) < 0))
+		return false;
+	return state_check();
+}
+
 /* Sign-ins of OAuth clients; without a place for them they last as long as an access token. */
 static void sign_ins_load(bool can_keep)
 {
@@ -240,7 +244,7 @@ static int serve_http(void)
 		r = start_up(&cfg, "host", &http);
 	if (r)
 		return r;
-	sign_ins_load(state_check());
+	sign_ins_load(state_usable());
 	start_say_missing();
 	c.max_conns = connections_allowed((unsigned)cfg.max_conns);
 	c.sessions = tool_find(LIT("terminal_exec")) != NULL;
@@ -257,6 +261,7 @@ int cmd_serve(int argc, char **argv)
 		r = no_words(words, argv);
 	if (r == 0 && !cfg.stdio)
 		r = tokens_load();
+	upstream_take_token();
 	env_scrub(cfg.scrub, config_is_ours);
 	if (r)
 		return r;

@@ -7,17 +7,21 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "bounds.h"
 #include "environment.h"
 #include "host/background.h"
 #include "host/host.h"
+#include "http/https_url.h"
 #include "loop/child.h"
 #include "machine.h"
 #include "mcp/methods.h"
 #include "mcp/tool.h"
+#include "proxy/proxy.h"
+#include "upstream.h"
 
-enum {
-	STOP_MARGIN_MS = 2500
-}; /* after the grace: commands get TERM, KILL a second later, then what runs in the background */
+/* After the grace: commands get TERM, KILL a second later, then what runs in the background;
+ * sandboxes that nobody knows of are deleted, for 2 s. */
+enum { STOP_MARGIN_MS = 2500 };
 
 static const struct transport *transport;
 static int64_t stop_grace_ms;
@@ -26,13 +30,14 @@ int start_config(struct config *c, int argc, char **argv, int *words)
 {
 	int r = config_load(c, argc, argv, words);
 
+	upstream_take_token();
 	env_scrub(c->scrub, config_is_ours);
 	return r;
 }
 
 int start_tools(const struct config *c, const char *dflt)
 {
-	const struct toolset sets[] = { host_toolset, { 0 } };
+	const struct toolset sets[] = { sandbox_toolset, host_toolset, { 0 } };
 	struct slice bad;
 
 	if (tools_choose(sets, c->tools ? c->tools : dflt, c->read_only, &bad) < 0)
@@ -73,41 +78,92 @@ void start_say_missing(void)
 		log_event(LOG_WARN, "git is not installed here: the git tools cannot work", NULL);
 }
 
-static const char *make_instructions(void)
-{
-	static char mem[PATH_MAX + 640];
-	struct utsname u;
-	struct buf b;
+/* --- what each toolset needs --- */
 
-	buf_over(&b, mem, sizeof(mem));
-	buf_printf(&b,
-		"%s of the machine %s. Paths are relative to %s, and files outside of "
-		"it cannot be "
-		"reached; commands run with the rights of the server.",
-		lacks_shell() ? "Files" : "Files and shell",
-		uname(&u) ? "this server runs on" : u.nodename, host_root());
-	if (lacks_shell())
-		buf_puts(&b, " There is no shell on this machine: commands cannot be run.");
-	if (lacks_git())
-		buf_puts(&b, " git is not installed on this machine: the git tools cannot work.");
-	buf_putc(&b, '\0');
-	return mem;
+static size_t host_output(const struct config *c)
+{
+	return c->max_output ? (size_t)c->max_output : OUTPUT_DEFAULT;
 }
 
-static int set_up_tools(const struct config *c, const char *tools)
+static int set_up_host(const struct config *c)
 {
-	struct host_config host = { c->root, (size_t)c->max_output, c->state_dir };
+	struct host_config host = { c->root, host_output(c), c->state_dir };
 	int r = host_init(&host);
 
 	if (r < 0)
 		return complain(
 			2, "cannot use SANDSTORM_WORKSPACE_ROOT %s: %s", c->root, strerror(-r));
 	tools_setup(host_root(), c->structured);
-	r = start_tools(c, tools);
+	return 0;
+}
+
+static int set_up_sandbox(const struct config *c)
+{
+	if (c->max_output > SANDBOX_OUTPUT_MAX && !tools_include(&host_toolset))
+		return complain(2, "SANDSTORM_MAX_OUTPUT is at most %d for the sandbox tools",
+			SANDBOX_OUTPUT_MAX);
+	return upstream_load(c);
+}
+
+static void put_host(struct buf *b)
+{
+	struct utsname u;
+
+	buf_printf(b,
+		"%s of the machine %s. Paths are relative to %s, and files outside of it cannot be "
+		"reached; commands run with the rights of the server.",
+		lacks_shell() ? "Files" : "Files and shell",
+		uname(&u) ? "this server runs on" : u.nodename, host_root());
+	if (lacks_shell())
+		buf_puts(b, " There is no shell on this machine: commands cannot be run.");
+	if (lacks_git())
+		buf_puts(b, " git is not installed on this machine: the git tools cannot work.");
+}
+
+static const char *make_instructions(void)
+{
+	static char mem[PATH_MAX + 2 * KIB];
+	struct buf b;
+
+	buf_over(&b, mem, sizeof(mem));
+	if (tools_include(&sandbox_toolset)) {
+		buf_puts(&b, "Sandboxes of the Sandstorm master at ");
+		http_origin_put(upstream_origin(), &b);
+		buf_puts(&b, ". spawn_sandboxes tells the id and the token of each new one; keep "
+			     "both until kill_sandbox. ");
+	}
+	if (tools_include(&host_toolset))
+		put_host(&b);
+	buf_putc(&b, '\0');
+	return mem;
+}
+
+static int set_up_tools(const struct config *c, const char *tools)
+{
+	int r = start_tools(c, tools);
+
+	if (r == 0 && tools_include(&host_toolset))
+		r = set_up_host(c);
+	if (r == 0 && tools_include(&sandbox_toolset))
+		r = set_up_sandbox(c);
 	if (r == 0)
 		methods_setup(make_instructions());
 	return r;
 }
+
+/* Bytes of text an answer may hold, of whichever tools are served. */
+static size_t output_of(const struct config *c)
+{
+	size_t n = 0;
+
+	if (tools_include(&host_toolset)) /* with structured results the text stands twice */
+		n = host_output(c) * (c->structured ? 2 : 1);
+	if (tools_include(&sandbox_toolset) && n < sandbox_output())
+		n = sandbox_output();
+	return n;
+}
+
+/* --- the loop --- */
 
 static void stop_at_once(struct timer *t)
 {
@@ -153,8 +209,7 @@ static int set_up_loop(const struct config *c)
 	if (r == 0)
 		r = signals_init(signalled);
 	if (r == 0)
-		r = jobs_init((size_t)(c->structured ? 2 * c->max_output
-						     : c->max_output)); /* the text stands twice */
+		r = jobs_init(output_of(c));
 	return r < 0 ? complain(1, "cannot start: %s", strerror(-r)) : 0;
 }
 

@@ -5,15 +5,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/secret.h"
 #include "bounds.h"
 #include "front/lines.h"
 #include "mcp/rpc.h"
+#include "mcp/tool.h"
 
 enum { EVENTS_MAX = 64 * KIB };
 
 static struct {
 	struct watch in, out;
 	struct slice unread; /* the part of chunk for which no job was free */
+	size_t chunk_used;   /* bytes of chunk that are not wiped yet */
 	struct lines lines;
 	struct job *job;           /* collects the current line in its text, NULL between lines */
 	const struct era *era;     /* agreed on by initialize; NULL: nothing yet */
@@ -214,6 +217,14 @@ static size_t in_feed(struct slice in)
 	return all - in.n;
 }
 
+/* What only waits for something to happen is not worth going on with (decision 48). */
+static void end_waiting(struct job *j, void *ctx)
+{
+	(void)ctx;
+	if (j->tool && (j->tool->flags & TOOL_WAITS))
+		job_cancel(j);
+}
+
 static void in_end(void)
 {
 	enum line_event e = lines_finish(&io.lines);
@@ -222,13 +233,23 @@ static void in_end(void)
 	watch_del(&io.in);
 	if (io.job)
 		line_event(e);
+	job_each(end_waiting, NULL);
 	loop_defer(&io.flush);
+}
+
+/* There may have been tokens in it. */
+static void chunk_wipe(void)
+{
+	secret_wipe(chunk, io.chunk_used);
+	io.chunk_used = 0;
 }
 
 /* Serves what was read, and reads on only when all of it found a job. */
 static void in_pump(void)
 {
 	io.unread = slice_from(io.unread, in_feed(io.unread));
+	if (!io.unread.n)
+		chunk_wipe();
 	if (!io.ended)
 		watch_want(&io.in, io.unread.n ? 0 : LOOP_READ);
 }
@@ -245,6 +266,7 @@ static void in_ready(struct watch *w, unsigned events)
 		return;
 	}
 	io.unread = (struct slice){ chunk, (size_t)n };
+	io.chunk_used = (size_t)n;
 	in_pump();
 	loop_defer(&io.flush);
 }

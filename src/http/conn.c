@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <sys/socket.h>
 
+#include "base/secret.h"
 #include "http/conn.h"
 
 static char chunk[READ_CHUNK]; /* shared by all connections (decision 21) */
@@ -184,6 +185,8 @@ static void conn_read(struct http_conn *c)
 		head_feed(c, (struct slice){ chunk, (size_t)n });
 	else if (c->state == CONN_BODY)
 		body_feed(c, (struct slice){ chunk, (size_t)n });
+	if (n > 0)
+		secret_wipe(chunk, (size_t)n); /* there may have been tokens in it */
 }
 
 /* The peer of a waiting connection has closed, or only its sending side. */

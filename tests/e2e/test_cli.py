@@ -79,24 +79,27 @@ def test_a_text_that_cannot_be_written_is_a_failure(binary, argument):
     assert done.returncode == 1
 
 
+SANDBOX = ["list_templates", "list_snapshots", "spawn_sandboxes", "branch_sandbox", "touch_sandbox", "list_sandboxes",
+           "get_sandbox", "exec_command", "eval_code", "wait_for_text", "ping_sandbox", "kill_sandbox",
+           "delete_snapshot"]
+
 # -- tools and call ------------------------------------------------------------------------------
 
 
 def test_tools_lists_a_line_a_tool(cli):
-    """README: subcommands."""
+    """README: subcommands. All there are, whichever a server would serve without --tools."""
     done = cli("tools")
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert [line.split()[0] for line in lines] == NAMES
+    assert [line.split()[0] for line in lines] == SANDBOX + NAMES
     assert all(len(line.split()) > 1 for line in lines)
 
 
 def test_tools_as_json_are_those_of_the_wire(cli, host):
     """README: the documentation is made from it."""
-    done = cli("tools", "--json")
-    listed = json.loads(done.stdout)
+    done = cli("tools", "--json", "--tools", "host")
     assert done.returncode == 0
-    assert (listed["tools"] if isinstance(listed, dict) else listed) == host.result("tools/list")["tools"]
+    assert json.loads(done.stdout) == host.result("tools/list")["tools"]
 
 
 def test_tools_obeys_the_choice_of_tools(cli):
@@ -183,10 +186,50 @@ def test_a_signal_ends_call_and_its_command(binary, workspace, tmp_path):
 # -- serving and mistakes ------------------------------------------------------------------------
 
 
-def test_without_an_argument_a_sentence_says_what_to_do(cli):
-    """The sandbox tools are not in this build."""
-    text = mistake(cli(), "sandbox", "--tools host")
+def test_without_an_argument_the_sandbox_tools_are_served(server, tmp_path):
+    """Names and forms: no argument = stdio, sandbox tools. Nothing of the host tools is set up."""
+    s = server(tools=None, root=tmp_path / "not" / "made")
+    assert [tool["name"] for tool in s.result("tools/list")["tools"]] == SANDBOX
+    assert "CERTIFICATE_VERIFY_FAILED: SANDSTORM_CA is not set" in s.failure("list_templates")
+    assert not (tmp_path / "not").exists()
+
+
+def test_call_takes_a_sandbox_tool_without_a_choice_of_tools(cli, tmp_path):
+    """The set is the one that has the tool."""
+    done = cli("call", "list_sandboxes", root=tmp_path / "not" / "made")
+    assert (done.returncode, done.stdout) == (
+        1, "Error executing tool list_sandboxes: CERTIFICATE_VERIFY_FAILED: SANDSTORM_CA is not set\n")
+    assert not (tmp_path / "not").exists()
+
+
+@pytest.mark.parametrize("env, words", [
+    ({"SANDSTORM_URL": "http://127.0.0.1:8080"}, ["SANDSTORM_URL", "https://"]),
+    ({"SANDSTORM_CA": "/does/not/exist.pem"}, ["SANDSTORM_CA", "/does/not/exist.pem", "No such file"]),
+    ({"SANDSTORM_TOKEN": "a b"}, ["SANDSTORM_TOKEN", "printable"]),
+    ({"SANDSTORM_TOKEN_FILE": "/does/not/exist"}, ["SANDSTORM_TOKEN_FILE", "/does/not/exist"]),
+    ({"SANDSTORM_ROUTES": "/does/not/exist"}, ["SANDSTORM_ROUTES", "/does/not/exist"]),
+    ({"SANDSTORM_TRACE": "/does/not/exist/trace"}, ["SANDSTORM_TRACE", "/does/not/exist/trace"]),
+    ({"SANDSTORM_TRACE": "/dev/null"}, ["SANDSTORM_TRACE", "regular file"]),
+    ({"SANDSTORM_MAX_OUTPUT": "2M"}, ["SANDSTORM_MAX_OUTPUT", "1048576"]),
+])
+def test_a_master_that_is_configured_wrongly_stops_the_start(cli, env, words):
+    """Exit 2, one line, before anything is read: a client shows it at once."""
+    text = mistake(cli(env=env), *words)
     assert text.count("\n") == 1
+
+
+def test_the_line_of_a_bad_routes_file_is_told(cli, tmp_path):
+    """Decision 31: errors name the line and the remedy."""
+    path = tmp_path / "routes"
+    path.write_text("# ours\ntouch_sandbox PUT /v2/{id}/wake\nlist_templates GET v2/templates\n")
+    text = mistake(cli(env={"SANDSTORM_ROUTES": str(path)}), str(path), "line 3", "begins with /")
+    assert text.count("\n") == 1
+
+
+def test_a_master_that_the_host_tools_do_not_need_is_not_looked_at(server):
+    """Whoever serves files has no use for SANDSTORM_CA, whatever it says."""
+    s = server(env={"SANDSTORM_CA": "/does/not/exist.pem", "SANDSTORM_URL": "http://x"})
+    assert s.text("file_list") is not None
 
 
 def test_serve_without_a_token_names_the_variable_and_the_command_that_makes_one(cli):

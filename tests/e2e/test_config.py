@@ -201,7 +201,7 @@ def test_a_tool_left_out_is_unknown(server, workspace):
 
 @pytest.mark.parametrize("choice, word", [
     ("bogus", "bogus"), ("host,bogus", "bogus"), ("host,-bogus", "bogus"), ("HOST", "HOST"),
-    ("git_stash", "git_stash"), ("file_", "file_"), ("sandbox", "sandbox"), ("host,-host", ""), (",", ""),
+    ("git_stash", "git_stash"), ("file_", "file_"), ("Sandbox", "Sandbox"), ("host,-host", ""), (",", ""),
 ])
 def test_a_name_that_is_no_set_or_tool_is_refused(cli, choice, word):
     """Exit 2; so is a choice that leaves nothing."""

@@ -122,7 +122,7 @@ static void test_defaults(void **state)
 	is_fine();
 	assert_string_equal(got->root, "/home/dev");
 	assert_string_equal(got->tools, "-");
-	assert_int_equal(got->c.max_output, OUTPUT_DEFAULT);
+	assert_int_equal(got->c.max_output, 0);
 	assert_int_equal(got->c.memory, 0);
 	assert_int_equal(got->c.stop_grace_ms, 0);
 	assert_int_equal(got->c.log_level, LOG_INFO);
@@ -163,7 +163,7 @@ static void test_an_empty_variable_is_none(void **state)
 	ENV("SANDSTORM_WORKSPACE_ROOT=", "SANDSTORM_READ_ONLY=", "SANDSTORM_MAX_OUTPUT=");
 	is_fine();
 	assert_string_equal(got->root, "/home/dev");
-	assert_int_equal(got->c.max_output, OUTPUT_DEFAULT);
+	assert_int_equal(got->c.max_output, 0);
 }
 
 static void test_a_flag_may_take_its_value_with_an_equals_sign(void **state)
@@ -305,10 +305,14 @@ static void test_a_value_of_the_wrong_form_is_named_with_where_it_stands(void **
 static void test_a_value_out_of_range_is_told_with_the_range(void **state)
 {
 	(void)state;
-	FLAGS("--max-output", "4095");
-	complains("--max-output: 4095 is not between 4096 and 10485760");
+	FLAGS("--max-output", "1023");
+	complains("--max-output: 1023 is not between 1024 and 10485760");
 	FLAGS("--max-output", "10485761");
-	complains("--max-output: 10485761 is not between 4096 and 10485760");
+	complains("--max-output: 10485761 is not between 1024 and 10485760");
+	FLAGS("--http-timeout", "0");
+	complains("--http-timeout: 0 is not between 1 and 3600 seconds");
+	ENV("SANDSTORM_START_TIMEOUT=601");
+	complains("SANDSTORM_START_TIMEOUT: 601 is not between 1 and 600 seconds");
 	ENV("SANDSTORM_MEMORY=1M");
 	complains("SANDSTORM_MEMORY: 1M is not between 8388608 and 2147483647");
 	ENV("SANDSTORM_STOP_GRACE=-0.5");
@@ -324,7 +328,7 @@ static void test_a_value_out_of_range_is_told_with_the_range(void **state)
 static void test_values_at_the_ends_of_their_range_are_taken(void **state)
 {
 	(void)state;
-	FLAGS("--max-output=4096", "--memory=8M", "--mcp-port=65535", "--rate-limit=0");
+	FLAGS("--max-output=1024", "--memory=8M", "--mcp-port=65535", "--rate-limit=0");
 	is_fine();
 	FLAGS("--max-output=10M", "--memory=2147483647", "--mcp-port=1");
 	is_fine();
@@ -391,8 +395,7 @@ static void test_help_shows_each_variable_or_else_its_flag_within_80_columns(voi
 		all = slice_from(all, line.n + 1);
 	}
 	mem[b.len] = '\0';
-	assert_non_null(strstr(mem, "  SANDSTORM_MAX_OUTPUT          bytes of a stream or file "
-				    "handed out [1048576]\n"));
+	assert_non_null(strstr(mem, "  SANDSTORM_MCP_PORT            port to serve on [8080]\n"));
 	assert_non_null(
 		strstr(mem, "  --env-file                    read NAME=value lines from a file\n"));
 }
