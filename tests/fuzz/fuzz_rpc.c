@@ -213,6 +213,29 @@ static enum step any(struct job *j)
 		(long long)arg_num(j, ANY_SECONDS), SLICE(arg_str(j, ANY_OPTIONAL)));
 }
 
+enum { SOME_WORDS, SOME_COUNT, SOME_NAME };
+static const struct arg some_args[] = {
+	[SOME_WORDS] = { "words", ARG_STRS, ARG_REQUIRED, "", .min = 1 },
+	[SOME_COUNT] = { "count", ARG_INT, 0, "", .min = 1, .max = 9, .alias = "n" },
+	[SOME_NAME] = { "name", ARG_STR, ARG_HIDDEN, "", .min = 1, .max = 4 },
+	{ 0 },
+};
+
+/* In the form of the sandbox tools. */
+static enum step some(struct job *j)
+{
+	struct slice words = arg_str(j, SOME_WORDS), name = arg_str(j, SOME_NAME);
+
+	MUST(words.n >= sizeof("[\"\"]") - 1);
+	is_json(words);
+	MUST(!arg_given(j, SOME_COUNT) ||
+		(arg_num(j, SOME_COUNT) > 0 && arg_num(j, SOME_COUNT) < 10));
+	MUST(!arg_given(j, SOME_NAME) || (name.n > 0 && name.n < 5));
+	if (arg_num(j, SOME_COUNT) == 9)
+		return tool_refuse(j, LIT("count"), "is nine");
+	return tool_json(j, words);
+}
+
 enum { BYTES_OF };
 static const struct arg bytes_args[] = {
 	[BYTES_OF] = { "of", ARG_STR, ARG_REQUIRED | ARG_NUL, "", NULL },
@@ -285,6 +308,7 @@ static enum step nap_start(struct job *j)
 // clang-format off
 static const struct tool tools[] = {
 	{ "any", "Any", "", any_args, TOOL_READS, any },
+	{ "some", "Some", "", some_args, TOOL_JSON | TOOL_LIST | TOOL_LENIENT, some },
 	{ "bytes", "Bytes", "", bytes_args, 0, bytes },
 	{ "wait", "Wait", "", NULL, TOOL_SPAWNS, wait_start },
 	{ "nap", "Nap", "", NULL, 0, nap_start },
