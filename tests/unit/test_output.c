@@ -16,7 +16,7 @@
 #include "bounds.h"
 #include "host/output.h"
 
-enum { MAX = OUTPUT_MIN };
+enum { MAX = 4 * KIB };
 
 static char top[64], text[256 * KIB];
 static int dir;
