@@ -26,7 +26,7 @@ enum {
 
 	/* Text that a tool hands out, per stream or file. */
 	OUTPUT_DEFAULT = 1 * MIB,
-	OUTPUT_MIN = 1 * KIB,
+	OUTPUT_MIN = 4 * KIB,
 	OUTPUT_MAX = 10 * MIB / (sizeof(void *) == 4 ? 10 : 1),
 
 	/* JSON */
@@ -86,6 +86,7 @@ enum {
 
 	/* Sandbox tools (sandbox-tools.md sections 1, 3, 5 and 6) */
 	SANDBOX_OUTPUT_DEFAULT = 64 * KIB, /* of a string in a master's reply */
+	SANDBOX_OUTPUT_MIN = 1 * KIB,
 	SANDBOX_OUTPUT_MAX = 1 * MIB,
 	RESULT_MAX = 1 * MIB,       /* text of a result; more is of no use to a model */
 	ERROR_BODY_MAX = 16 * KIB,  /* of what a master says about an error */

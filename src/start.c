@@ -80,16 +80,23 @@ void start_say_missing(void)
 
 /* --- what each toolset needs --- */
 
+/* Where both are served, each takes of SANDSTORM_MAX_OUTPUT what it can. */
 static size_t host_output(const struct config *c)
 {
-	return c->max_output ? (size_t)c->max_output : OUTPUT_DEFAULT;
+	if (!c->max_output)
+		return OUTPUT_DEFAULT;
+	return c->max_output > OUTPUT_MIN ? (size_t)c->max_output : OUTPUT_MIN;
 }
 
 static int set_up_host(const struct config *c)
 {
 	struct host_config host = { c->root, host_output(c), c->state_dir };
-	int r = host_init(&host);
+	int r;
 
+	if (c->max_output && c->max_output < OUTPUT_MIN && !tools_include(&sandbox_toolset))
+		return complain(
+			2, "SANDSTORM_MAX_OUTPUT is at least %d for the host tools", OUTPUT_MIN);
+	r = host_init(&host);
 	if (r < 0)
 		return complain(
 			2, "cannot use SANDSTORM_WORKSPACE_ROOT %s: %s", c->root, strerror(-r));
