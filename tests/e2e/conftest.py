@@ -18,6 +18,8 @@ web         starts servers over HTTP on a free port: w = web(), web(env=..., arg
             where it is not the host to connect to. What comes back is a `webserver.WebServer` that serves.
             At the end of a test it gets TERM and must exit with 0; its stdout must be empty, its log without the token.
 remote      one such server, started with the defaults.
+master      starts test masters (tests/master) on free ports: m = master(), m = master(leaf="ip", state="nested"); see
+            master/server.py. Their keys are made once a run.
 cli         runs the binary to its end: cli("call", "workspace_info", env={...}, input=b"...") -> completed process with
             .returncode, .stdout, .stderr (text); `root` and `env` as for server.
 
@@ -31,6 +33,7 @@ Tests marked `long` wait for real time limits and run only with SANDSTORM_LONG_T
 import os
 import pathlib
 import subprocess
+import sys
 
 import pytest
 
@@ -38,6 +41,10 @@ import mcpwire
 import webserver
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPOSITORY / "tests"))
+
+from master.keys import Keys  # noqa: E402, its folder had to be named first
+from master.server import Master  # noqa: E402
 
 
 def pytest_configure(config):
@@ -108,6 +115,23 @@ def web(binary, workspace, tmp_path):
 @pytest.fixture
 def remote(web):
     return web.start()
+
+
+@pytest.fixture(scope="session")
+def keys(tmp_path_factory):
+    return Keys(tmp_path_factory.mktemp("keys"))
+
+
+@pytest.fixture
+def master(keys, tmp_path):
+    started = []
+
+    def start(**options):
+        started.append(Master(tmp_path / f"master-{len(started)}", keys=keys, **options))
+        return started[-1]
+    yield start
+    for m in started:
+        m.end()
 
 
 @pytest.fixture
