@@ -20,6 +20,8 @@ web         starts servers over HTTP on a free port: w = web(), web(env=..., arg
 remote      one such server, started with the defaults.
 master      starts test masters (tests/master) on free ports: m = master(), m = master(leaf="ip", state="nested"); see
             master/server.py. Their keys are made once a run.
+sandbox     starts stdio servers with the sandbox tools for a master: s = sandbox(m), s = sandbox(m, host="localhost",
+            ca=path, token=None, env=..., args=..., wrap=...). What comes back is a `sandbox.Sandbox`.
 cli         runs the binary to its end: cli("call", "workspace_info", env={...}, input=b"...") -> completed process with
             .returncode, .stdout, .stderr (text); `root` and `env` as for server.
 
@@ -39,6 +41,7 @@ import pytest
 
 import mcpwire
 import webserver
+from sandbox import SandboxStarter
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(REPOSITORY / "tests"))
@@ -132,6 +135,14 @@ def master(keys, tmp_path):
     yield start
     for m in started:
         m.end()
+
+
+@pytest.fixture
+def sandbox(binary, tmp_path, master):      # masters outlive the servers
+    starter = SandboxStarter(binary, tmp_path)
+    yield starter
+    complaints = starter.end()
+    assert not complaints, "; ".join(complaints)
 
 
 @pytest.fixture

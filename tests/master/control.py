@@ -3,7 +3,7 @@
     GET    /record      {"requests": [...], "connections": [...], "violations": [...]}
     DELETE /record      forgets the requests
     GET    /settings    all of them; POST {"state": "nested", ...} changes some
-    POST   /faults      {"name": "cut_body", "method": "POST", "path": "/exec$", "times": 1, ... its arguments};
+    POST   /faults      {"fault": "cut_body", "method": "POST", "path": "/exec$", "times": 1, ... its arguments};
                         DELETE disarms
     POST   /mute, /deaf, /hear
 """

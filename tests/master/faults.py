@@ -1,7 +1,7 @@
 """What can go wrong between a client and a master, one function a fault.
 
-m.arm(name, method, path, times, **arguments) makes the next `times` requests that match go wrong. Two kinds: faults of
-the reply change it before it is framed; faults of the script change what is sent, and when, and how the connection ends.
+m.arm(fault, method, path, times, **arguments) makes the next `times` requests that match go wrong. Two kinds: faults of
+the reply change it before it is framed; faults of the script change what is sent, when, and how the connection ends.
 """
 
 import gzip
@@ -12,6 +12,7 @@ from .reply import End, Reply
 
 MIB = 1 << 20
 REPLY, SCRIPT = {}, {}
+INSTEAD = ("status", "redirect", "echo")        # of what was asked for: it is not done
 
 
 def reply_fault(function):
@@ -116,9 +117,9 @@ def set_json(reply, body, status=200):
     reply.status, reply.reason, reply.type, reply.body = status, "OK", "application/json", body
 
 
-def padded(name, size):
+def padded(stream, size):
     """A result of exec with that many bytes in one stream."""
-    texts = {"stdout": "", "stderr": "", name: "x" * size}
+    texts = {"stdout": "", "stderr": "", stream: "x" * size}
     return json.dumps({**texts, "exit_code": 7}).encode()
 
 
@@ -171,8 +172,8 @@ def raw_text(reply, inside="\\u0000"):
 
 
 @reply_fault
-def large(reply, name="stdout", size=10 * MIB):
-    set_json(reply, padded(name, size))
+def large(reply, stream="stdout", size=10 * MIB):
+    set_json(reply, padded(stream, size))
 
 
 @reply_fault
@@ -205,7 +206,8 @@ def status(reply, status, text="as told", fields=()):
 @reply_fault
 def echo(reply, request):
     """An error that gives all request headers away."""
-    vars(reply).update(vars(Reply(500, {"error": "cannot handle " + "; ".join(f"{n}: {v}" for n, v in request.fields)})))
+    text = "; ".join(f"{name}: {value}" for name, value in request.fields)
+    status(reply, 500, "cannot handle " + text)
 
 
 def lengths(reply, *values, more=()):
@@ -215,8 +217,9 @@ def lengths(reply, *values, more=()):
 
 @reply_fault
 def length(reply, by=10):
-    """A Content-Length that is wrong by so many bytes."""
+    """A Content-Length that is wrong by so many bytes; what is missing never comes."""
     lengths(reply, len(reply.body) + by)
+    reply.end = End.CLOSE if by > 0 else None
 
 
 @reply_fault
@@ -252,6 +255,10 @@ class Armed:
 
     def matches(self, request):
         return self.times > 0 and self.method in (None, request.method) and re.search(self.path, request.target)
+
+    @property
+    def instead(self):
+        return self.name in INSTEAD
 
     def change(self, reply, request):
         if self.name == "echo":

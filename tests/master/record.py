@@ -5,6 +5,7 @@
     m.violations()               sentences: what requests did against the rules that hold for all of them
 """
 
+import json
 import re
 import threading
 import time
@@ -50,6 +51,9 @@ class Seen:
         self.get, self.all = request.get, request.all
         self.at = time.monotonic()
         self.done = self.status = self.fault = None
+
+    def json(self):
+        return json.loads(self.body)
 
 
 class Record:

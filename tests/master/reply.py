@@ -21,6 +21,7 @@ class Reply:
         self.fields = list(fields)
         self.type, self.body = None, b""
         self.framed = True      # a fault that brings its own framing says False
+        self.end = None         # an End that follows the body
         if text is not None:
             self.type, self.body = "text/plain; charset=utf-8", text.encode()
         elif value is not None:
@@ -57,7 +58,7 @@ def chunks(body, size):
 
 def script(reply, settings):
     """[head, body] and how it ends, as a list."""
-    fields, body, end = list(reply.fields), reply.body, []
+    fields, body, end = list(reply.fields), reply.body, [reply.end] if reply.end else []
     if reply.type:
         fields.insert(0, ("Content-Type", reply.type))
     if reply.framed and reply.status != 204:

@@ -40,8 +40,9 @@ class Routes:
 
     def _answer(self, request):
         open_to_all = request.path in ("/ca.pem", "/healthz")
-        if not open_to_all and request.get("authorization") != self._bearer:
-            self.refuse(self.settings.auth, "invalid bearer token" if request.get("authorization") else "missing bearer token")
+        given = request.get("authorization")
+        if not open_to_all and given != self._bearer:
+            self.refuse(self.settings.auth, "invalid bearer token" if given else "missing bearer token")
         allowed = []
         for method, pattern, function, old in ROUTES:
             found = re.fullmatch(pattern, request.path)
@@ -62,7 +63,7 @@ class Routes:
         try:
             value = json.loads(request.body)
         except ValueError as problem:
-            raise Refused(framework_fail(self.settings, 400, f"Failed to parse the request body as JSON: {problem}")) from None
+            raise Refused(framework_fail(self.settings, 400, f"Failed to parse the request body: {problem}")) from None
         if not isinstance(value, dict):
             raise Refused(framework_fail(self.settings, 422, "invalid type: expected a map"))
         return value
@@ -117,7 +118,7 @@ class Routes:
         return Reply(204)
 
     def source(self, body):
-        """What to start from, as a member of the sandbox; the names that this master does not know are ignored by it."""
+        """What to start from, as a member of the sandbox; names that this master does not know are ignored."""
         name = "snapshot_tag" if self.settings.old else self.settings.tag
         template = None if self.settings.old else body.get("template")
         if name in body:
@@ -209,7 +210,8 @@ class Routes:
             if tag in self.world.snapshots:
                 self.refuse(409, f"snapshot {tag} exists")
             if sandbox.branching:
-                self.refuse(settings.branch_busy, f"sandbox {id} " + ("not found" if settings.branch_busy == 404 else "is being branched"))
+                told = "not found" if settings.branch_busy == 404 else "is being branched"
+                self.refuse(settings.branch_busy, f"sandbox {id} {told}")
             if sum(s.branching for s in self.world.living()) >= BRANCHES_AT_ONCE:
                 self.refuse(503, f"{BRANCHES_AT_ONCE} branches are running")
             sandbox.branching = True

@@ -10,7 +10,7 @@ from . import wire
 from .faults import Armed
 from .keys import Keys
 from .record import Record
-from .reply import End, script
+from .reply import End, Reply, script
 from .routes import Routes
 from .settings import Settings
 from .world import World
@@ -25,7 +25,8 @@ class Master(Record):
     speaks  "usual" (TLS 1.2 and 1.3), "1.3", "1.1", "cbc", or "plain" for no TLS at all
     """
 
-    def __init__(self, folder, host="127.0.0.1", port=0, leaf="full", speaks="usual", keys=None, token=TOKEN, **settings):
+    def __init__(self, folder, host="127.0.0.1", port=0, leaf="full", speaks="usual", keys=None, token=TOKEN,
+                 **settings):
         super().__init__()
         self.keys = keys or Keys(folder / "keys")
         self.ca = self.keys.anchor(leaf)
@@ -73,9 +74,9 @@ class Master(Record):
     def set(self, **changes):
         self.settings.set(**changes)
 
-    def arm(self, name, method=None, path="", times=1, **arguments):
+    def arm(self, fault, method=None, path="", times=1, **arguments):
         with self._faults_lock:
-            self._faults.append(Armed(name, method, path, times, arguments))
+            self._faults.append(Armed(fault, method, path, times, arguments))
 
     def disarm(self):
         with self._faults_lock:
@@ -202,7 +203,7 @@ class Master(Record):
     def _answer(self, channel, request):
         """Sends the reply; the End that its script came to, or None: the connection goes on."""
         fault = self._fault_for(request)
-        reply = self._routes.answer(request)
+        reply = Reply() if fault and fault.instead else self._routes.answer(request)
         if fault:
             request.fault = fault.name
             fault.change(reply, request)

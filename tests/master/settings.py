@@ -18,7 +18,7 @@ VARIANTS = {
 
 BEHAVIOUR = {
     "start_after": 0.05,        # seconds from "starting" to what the fate says
-    "fate": "running",          # running, failed, stuck (starting for ever), gone (404); or a list, one for each sandbox
+    "fate": "running",          # running, failed, stuck (starting for ever), gone (404); or a list, one for each
     "reason": "the program exited with status 3",
     "idle_after": None,         # seconds
     "ping_idle": 200,           # what ping answers when the sandbox is idle: 200 or 409

@@ -1,7 +1,7 @@
 """The bytes of a connection: TLS over a socket, record by record, and the HTTP/1.1 requests inside.
 
-The TLS engine is fed by hand instead of wrapping the socket: only so the double can see the client's first message as it
-was sent, stop in the middle of a record, leave out the goodbye, or send an alert where data is due.
+The TLS engine is fed by hand instead of wrapping the socket: only so the double can see the client's first message as
+it was sent, leave out the goodbye, or send an alert where data is due.
 """
 
 import contextlib
@@ -35,7 +35,7 @@ def context(leaf, speaks="usual"):
 
 
 def client_hello(record):
-    """Server name, protocols, suites and extensions that a client offers in its first message (RFC 5246 section 7.4.1.2)."""
+    """Server name, protocols, suites and extensions that a client offers first (RFC 5246 section 7.4.1.2)."""
     found = {"sni": None, "alpn": [], "suites": [], "extensions": []}
     if len(record) < 43 or record[0] != 22 or record[5] != 1:
         return found
