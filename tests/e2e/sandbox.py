@@ -70,8 +70,8 @@ def most_open(m):
 
 
 def environment(master, host=None, ca=..., token=..., env=None):
-    """The variables for a client of this master; ca and token None: left unset."""
-    given = {"SANDSTORM_URL": master.url_of(host or master.host),
+    """The variables for a client of this master, which logs all it can; ca and token None: left unset."""
+    given = {"SANDSTORM_URL": master.url_of(host or master.host), "SANDSTORM_LOG_LEVEL": "DEBUG",
              "SANDSTORM_CA": str(master.ca if ca is ... else ca) if ca is not None else None,
              "SANDSTORM_TOKEN": master.token if token is ... else token}
     return clean_environment(None, {**given, **(env or {})})

@@ -107,7 +107,7 @@ def test_a_session_is_resumed(master, sandbox):
     m = master()
     s = sandbox(m)
     s.value("list_templates")
-    m.arm("cut_body", "GET")
+    m.arm("close_body", "GET")
     s.failure("list_templates")
     s.value("list_templates")
     assert [c.resumed for c in m.connections()] == [False, True]

@@ -1,6 +1,7 @@
 """Fixtures of the tests with clients of other languages; servers are started as in tests/e2e.
 
 clients     the folder in which `make interop` has installed them (build/interop).
+master      a test master, see tests/master.
 """
 
 import os
@@ -12,9 +13,10 @@ import pytest
 
 HERE = pathlib.Path(__file__).resolve().parent
 REPOSITORY = HERE.parents[1]
-sys.path.insert(0, str(HERE.parent / "e2e"))
+sys.path[:0] = [str(HERE.parent / "e2e"), str(HERE.parent)]
 
 import webserver  # noqa: E402, its folder had to be named first
+from master.server import Master  # noqa: E402
 
 
 @pytest.fixture(scope="session")
@@ -47,3 +49,9 @@ def web(binary, workspace, tmp_path):
     yield starter.start()
     complaints = [text for server in starter.started for text in server.end()]
     assert not complaints, "; ".join(complaints)
+
+
+@pytest.fixture
+def master(tmp_path):
+    with Master(tmp_path / "master") as m:
+        yield m

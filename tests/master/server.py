@@ -201,7 +201,7 @@ class Master(Record):
         return None
 
     def _answer(self, channel, request):
-        """Sends the reply; the End that its script came to, or None: the connection goes on."""
+        """Has the request answered; the End that the reply's script came to, or None: the connection goes on."""
         fault = self._fault_for(request)
         reply = Reply() if fault and fault.instead else self._routes.answer(request)
         if fault:
@@ -209,11 +209,19 @@ class Master(Record):
             fault.change(reply, request)
         request.status = reply.status
         parts = script(reply, self.settings)
-        for part in fault.rewrite(parts) if fault else parts:
+        return self._send(channel, fault.rewrite(parts) if fault else parts)
+
+    def _send(self, channel, parts):
+        """What is not parted by a pause leaves in one piece, head and body together."""
+        waiting = b""
+        for part in parts:
+            if isinstance(part, bytes):
+                waiting = waiting + part if waiting else part
+                continue
+            channel.write(waiting)
+            waiting = b""
             if isinstance(part, End):
                 return part
-            if isinstance(part, bytes):
-                channel.write(part)
-            else:
-                time.sleep(part)
+            time.sleep(part)
+        channel.write(waiting)
         return None
