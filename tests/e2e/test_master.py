@@ -58,7 +58,7 @@ def client(master):
 
 
 def test_a_sandbox_lives_runs_commands_and_goes(master):
-    m = master(idle_after=0.4)
+    m = master(start_after=0.05, idle_after=0.4)
     c = Client(m)
     assert c.ask("GET", "/v1/templates")[2] == [{"name": "python"}, {"name": "sh"}]
     status, _, (made,) = c.ask("POST", "/v1/sandboxes", {"template": "sh"})

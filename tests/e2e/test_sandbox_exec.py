@@ -90,6 +90,27 @@ def test_a_cancelled_call_is_given_up_at_once(master, sandbox, tool):
     assert not [v for v in s.drain() if v.get("id") == id], "no answer"
 
 
+def test_the_end_of_stdin_lets_a_command_finish(master, sandbox):
+    """Decision 48: its answer is still written."""
+    m, s, box = one_sandbox(master, sandbox)
+    id = s.start_call("exec_command", **script(box, "sleep 0.7; echo late"))
+    wait_until(lambda: m.requests("POST", "/exec$"), "it runs")
+    s.close_stdin()
+    assert s.wait_value(id)["stdout"] == "late\n" and s.wait_exit() == 0
+
+
+def test_a_client_that_is_gone_leaves_no_call_behind(master, sandbox):
+    """Decision 48: nobody reads stdout any more, the connections are closed."""
+    m, s, box = one_sandbox(master, sandbox)
+    s.start_call("exec_command", **script(box, "sleep 20"))
+    s.start_call("list_sandboxes")
+    wait_until(lambda: m.requests("POST", "/exec$"), "it runs")
+    s.close_stdout()
+    s.start_call("list_templates")
+    s.wait_exit()
+    assert not m.requests("POST", "/exec$")[0].done
+
+
 def test_a_cancelled_call_that_waits_for_a_connection(master, sandbox):
     """It is never sent."""
     m, s, box = one_sandbox(master, sandbox)

@@ -46,7 +46,7 @@ def live(s, log, m):
 
 def test_a_life(master, sandbox, tmp_path):
     """E1, with the requests that the master saw."""
-    m = master()
+    m = master(start_after=0.05)
     s = sandbox(m)
     s.initialize()
     assert [tool["name"] for tool in s.result("tools/list")["tools"]] == NAMES
@@ -67,7 +67,7 @@ def test_a_life(master, sandbox, tmp_path):
 @pytest.mark.parametrize("name, value", VARIED, ids=[f"{name} {value}" for name, value in VARIED])
 def test_the_same_life_with_a_master_of_another_form(master, sandbox, tmp_path, name, value):
     """E2."""
-    m = master(**{name: value})
+    m = master(start_after=0.05, **{name: value})
     live(sandbox(m), tmp_path / "log", m)
 
 

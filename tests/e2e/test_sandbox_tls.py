@@ -31,7 +31,7 @@ MATRIX = [
     ("crit", None, REFUSED + "unsupported certificate (code ", REFUSED + "unsupported certificate (code "),
     ("full", ["twin"], WHO, WHO), ("full", ["other"], WHO, WHO), ("rsa", ["ca"], WHO, WHO),
     ("full", ["other", "full"], None, None), ("rsa", ["full", "other", "rsa"], None, None),
-    ("chain", ["middle"], None, None),
+    ("chain", ["middle"], None, None), ("p384", None, None, None), ("p384", ["ca"], WHO, WHO),
 ]
 
 

@@ -21,12 +21,18 @@ Signer = collections.namedtuple("Signer", "certificate key")
 NOW = datetime.datetime.now(datetime.timezone.utc)
 DAY = datetime.timedelta(days=1)
 USUAL = (NOW - DAY, NOW + 30 * DAY)
+KINDS = {
+    "p256": lambda: ec.generate_private_key(ec.SECP256R1()),
+    "p384": lambda: ec.generate_private_key(ec.SECP384R1()),
+    "rsa": lambda: rsa.generate_private_key(65537, 2048),
+}
 EVERYTHING = ["127.0.0.1", "::1", "DNS:localhost", "DNS:master.test"]
 
 # what differs from the usual: names=EVERYTHING, signed by the EC authority "ca"
 LEAVES = {
     "full": {},
-    "rsa": {"signer": "ca-rsa", "rsa": True},
+    "rsa": {"signer": "ca-rsa", "kind": "rsa"},
+    "p384": {"signer": "ca-p384", "kind": "p384"},
     "chain": {"signer": "middle"},
     "ip": {"names": ["127.0.0.1"]},
     "dns": {"names": ["DNS:localhost"]},
@@ -44,7 +50,8 @@ AUTHORITIES = {
     "ca": {},
     "twin": {},
     "other": {"cn": "Another CA"},
-    "ca-rsa": {"rsa": True},
+    "ca-rsa": {"kind": "rsa"},
+    "ca-p384": {"kind": "p384"},
     "ca-long": {"valid": LEAVES["long"]["valid"]},
     "middle": {"signer": "ca", "cn": "Test CA in the middle"},
 }
@@ -71,19 +78,17 @@ class Keys:
         folder.mkdir(parents=True, exist_ok=True)
         self._authorities = {}
 
-    def _make_key(self, as_rsa):
-        return rsa.generate_private_key(65537, 2048) if as_rsa else ec.generate_private_key(ec.SECP256R1())
-
-    def _sign(self, common, signer, valid, as_rsa, extensions):
+    def _sign(self, common, signer, valid, kind, extensions):
         """A new key and its certificate; signer None: by itself."""
-        key = self._make_key(as_rsa)
+        key = KINDS[kind]()
         issuer = signer.certificate.subject if signer else name(common)
         builder = (x509.CertificateBuilder().subject_name(name(common)).issuer_name(issuer)
                    .public_key(key.public_key()).serial_number(x509.random_serial_number())
                    .not_valid_before(valid[0]).not_valid_after(valid[1]))
         for extension, critical in extensions:
             builder = builder.add_extension(extension, critical)
-        return Signer(builder.sign(signer.key if signer else key, hashes.SHA256()), key)
+        digest = hashes.SHA384() if kind == "p384" else hashes.SHA256()
+        return Signer(builder.sign(signer.key if signer else key, digest), key)
 
     def authority(self, which):
         if which not in self._authorities:
@@ -91,7 +96,7 @@ class Keys:
             signer = self.authority(row["signer"]) if "signer" in row else None
             extensions = [(x509.BasicConstraints(ca=True, path_length=None), True)]
             self._authorities[which] = self._sign(row.get("cn", "Test CA"), signer, row.get("valid", USUAL),
-                                                  row.get("rsa"), extensions)
+                                                  row.get("kind", "p256"), extensions)
         return self._authorities[which]
 
     def leaf(self, which):
@@ -107,7 +112,8 @@ class Keys:
             if row.get("critical"):
                 unknown = ObjectIdentifier("1.3.6.1.4.1.55555.1")
                 extensions.append((x509.UnrecognizedExtension(unknown, b"\x05\x00"), True))
-            made = self._sign(row.get("cn", "Test master"), signer, row.get("valid", USUAL), row.get("rsa"), extensions)
+            made = self._sign(row.get("cn", "Test master"), signer, row.get("valid", USUAL), row.get("kind", "p256"),
+                              extensions)
             middle = pem(signer.certificate) if signer_name == "middle" else b""
             chain.write_bytes(pem(made.certificate) + middle)
             key.write_bytes(made.key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,

@@ -17,7 +17,7 @@ VARIANTS = {
 }
 
 BEHAVIOUR = {
-    "start_after": 0.05,        # seconds from "starting" to what the fate says
+    "start_after": 0.0,         # seconds from "starting" to what the fate says
     "fate": "running",          # running, failed, stuck (starting for ever), gone (404); or a list, one for each
     "reason": "the program exited with status 3",
     "idle_after": None,         # seconds
