@@ -1,5 +1,5 @@
-"""Random calls while random things go wrong: whatever happens to single calls, each is answered once, none is done twice,
-no token goes to another sandbox, and at the end all is as it was.
+"""Random calls while random things go wrong: whatever happens to single calls, each is answered once, none is done
+twice, no token goes to another sandbox, and at the end all is as it was.
 
 sandbox-tools.md H2, H8, P16, P21; E7. The seed of each run is the test's parameter.
 """
@@ -11,12 +11,13 @@ import pytest
 from master.routes import SANDBOX_TOKEN
 from sandbox import one_sandbox, proof
 
-FAULTS = [("close", {}), ("reset", {}), ("alert", {}), ("cut_head", {}), ("cut_body", {}), ("close_body", {}), ("bare", {}),
-          ("html", {}), ("half_json", {}), ("wide_head", {}), ("length", {"by": 7}), ("length", {"by": -7}), ("interim", {}),
-          ("both_framings", {}), ("body_of_204", {}), ("delay", {"seconds": 0.05}), ("stall", {"seconds": 0.05}),
-          ("status", {"status": 500}), ("status", {"status": 401}), ("redirect", {"to": "https://127.0.0.1:1/"}),
-          ("large", {"size": 300_000}), ("raw_text", {"inside": "\xff\\ud800"}), ("echo", {}), ("dribble", {"seconds": 0}),
-          ("deep", {}), ("empty", {})]
+FAULTS = [
+    ("close", {}), ("reset", {}), ("alert", {}), ("cut_head", {}), ("cut_body", {}), ("close_body", {}), ("bare", {}),
+    ("html", {}), ("half_json", {}), ("wide_head", {}), ("length", {"by": 7}), ("length", {"by": -7}), ("interim", {}),
+    ("both_framings", {}), ("body_of_204", {}), ("delay", {"seconds": 0.05}), ("stall", {"seconds": 0.05}),
+    ("status", {"status": 500}), ("status", {"status": 401}), ("redirect", {"to": "https://127.0.0.1:1/"}),
+    ("large", {"size": 300_000}), ("raw_text", {"inside": "\xff\\ud800"}), ("echo", {}), ("dribble", {"seconds": 0}),
+    ("deep", {}), ("empty", {})]
 
 
 class Caller:

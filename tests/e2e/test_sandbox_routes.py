@@ -48,9 +48,10 @@ def test_words_are_others(master, sandbox, tmp_path):
 
 
 @pytest.mark.parametrize("text, line", [
-    ("list_templates GET v1/x", 1), ("\nno_such_tool GET /x", 2), ("list_templates FETCH /x", 1), ("get_sandbox GET /{tag}", 1),
-    ("list_templates GET /{id}", 1), ("# fine\n\nexec_command POST /x nothing=x", 3), ("colours = red", 1), ("started =", 1),
-    ("list_templates", 1), ("wait_for_text POST /x", 1), ("get_sandbox GET /a{id", 1), ("exec_command POST /x args=a:b", 1)])
+    ("list_templates GET v1/x", 1), ("\nno_such_tool GET /x", 2), ("list_templates FETCH /x", 1),
+    ("get_sandbox GET /{tag}", 1), ("list_templates GET /{id}", 1), ("# fine\n\nexec_command POST /x nothing=x", 3),
+    ("colours = red", 1), ("started =", 1), ("list_templates", 1), ("wait_for_text POST /x", 1),
+    ("get_sandbox GET /a{id", 1), ("exec_command POST /x args=a:b", 1)])
 def test_a_mistake_stops_the_start(cli, tmp_path, text, line):
     """With the file, the line and what to do."""
     path = tmp_path / "routes"
