@@ -107,6 +107,19 @@ def test_a_master_that_echoes_headers_gives_no_token_away(master, sandbox):
         assert m.token not in text and box["token"] not in text
 
 
+@pytest.mark.parametrize("where", ["page", "text", "reason", "location", "retry"])
+def test_nor_does_one_that_has_them_elsewhere(master, sandbox, where):
+    """P14: in a page, in plain text, in the status line, in fields that are told."""
+    m = master()
+    s = sandbox(m)
+    (box,) = s.spawn()
+    for tool in ("exec_command", "ping_sandbox", "get_sandbox", "spawn_sandboxes"):
+        m.arm("echo", where=where)
+        text = s.failure(tool, **call_of(tool, box))
+        for secret in (m.token, box["token"]):
+            assert secret not in text and secret[:12] not in text, text
+
+
 def test_a_part_of_a_token_at_the_cut_is_not_shown_either(master, sandbox):
     """P14: error texts are cut at 1 KiB; the mask comes before the cut."""
     m = master()

@@ -204,10 +204,23 @@ def status(reply, status, text="as told", fields=()):
 
 
 @reply_fault
-def echo(reply, request):
-    """An error that gives all request headers away."""
+def echo(reply, request, where="error"):
+    """A reply that gives the request's headers away: in its error, in a page, in its own head."""
     text = "; ".join(f"{name}: {value}" for name, value in request.fields)
+    secrets = " ".join(filter(None, map(request.get, ("authorization", "x-sandstorm-sandbox-token"))))
     status(reply, 500, "cannot handle " + text)
+    if where == "page":
+        reply.status, reply.type, reply.body = 200, "text/html", f"<p>{secrets}".encode()
+    if where == "text":
+        reply.type, reply.body = "text/plain", f"cannot handle {secrets}".encode()
+    if where == "reason":
+        reply.reason = secrets
+    if where == "location":
+        reply.status = 302
+        reply.fields.append(("Location", f"https://127.0.0.1:1/?{secrets.replace(' ', '+')}"))
+    if where == "retry":
+        reply.status = 503
+        reply.fields.append(("Retry-After", secrets))
 
 
 def lengths(reply, *values, more=()):
@@ -262,7 +275,7 @@ class Armed:
 
     def change(self, reply, request):
         if self.name == "echo":
-            echo(reply, request)
+            echo(reply, request, **self.arguments)
         elif self.name in REPLY:
             REPLY[self.name](reply, **self.arguments)
 
