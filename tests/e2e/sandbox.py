@@ -9,11 +9,13 @@ mcpwire.Server:
     proof(box)                                 {"sandbox_id": ..., "sandbox_token": ...} as keywords of a call
     script(box, "echo hi")                     the same with args for a shell
 
-At the end of a test no token of the master may stand in the server's stderr or on its stdout, but for sandbox tokens in
-what spawn_sandboxes answered; and no request may have broken a rule that holds for all (master/record.py).
+Each server logs all it can and traces its exchanges. At the end of a test no token of the master may stand in its stderr,
+in the trace, or on its stdout but for sandbox tokens in what spawn_sandboxes answered; and no request may have broken a
+rule that holds for all (master/record.py).
 """
 
 import json
+import os
 
 import mcpwire
 from mcpwire import clean_environment, first_text
@@ -70,7 +72,7 @@ def most_open(m):
 
 
 def environment(master, host=None, ca=..., token=..., env=None):
-    """The variables for a client of this master, which logs all it can; ca and token None: left unset."""
+    """The variables for a client of this master; ca and token None: left unset."""
     given = {"SANDSTORM_URL": master.url_of(host or master.host), "SANDSTORM_LOG_LEVEL": "DEBUG",
              "SANDSTORM_CA": str(master.ca if ca is ... else ca) if ca is not None else None,
              "SANDSTORM_TOKEN": master.token if token is ... else token}
@@ -78,8 +80,9 @@ def environment(master, host=None, ca=..., token=..., env=None):
 
 
 class Sandbox(mcpwire.Server):
-    def __init__(self, argv, env, cwd, master=None):
+    def __init__(self, argv, env, cwd, master):
         self.master = master
+        self._trace = env.get("SANDSTORM_TRACE")
         self._spawns = []
         super().__init__(argv, env, cwd)
 
@@ -133,12 +136,13 @@ class Sandbox(mcpwire.Server):
     def leaks(self):
         """Complaints about tokens where none may be."""
         found = []
-        if self.master is None:
-            return found
-        errors = self.stderr_text()
+        logs = self.stderr_text()
+        if self._trace and os.path.isfile(self._trace):
+            with open(self._trace, encoding="latin-1") as f:
+                logs += f.read()
         for secret in self.master.secrets():
-            if secret in errors:
-                found.append("stderr holds a token")
+            if secret in logs:
+                found.append(f"stderr or trace hold a token: {logs[max(0, logs.index(secret) - 200):][:300]!r}")
             holders = [m for m in self.history if secret.encode() in m.raw]
             if secret != self.master.token:
                 holders = [m for m in holders if not isinstance(m.value, dict) or m.value.get("id") not in self._spawns]
@@ -156,9 +160,10 @@ class SandboxStarter:
         self._binary, self._cwd = binary, cwd
         self.started = []
 
-    def __call__(self, master, args=(), wrap=(), **options):
+    def __call__(self, master, args=(), wrap=(), env=None, **options):
         argv = [*wrap, self._binary, *map(str, args)]
-        self.started.append(Sandbox(argv, environment(master, **options), self._cwd, master))
+        env = {"SANDSTORM_TRACE": f"{self._cwd}/trace-{len(self.started)}", **(env or {})}
+        self.started.append(Sandbox(argv, environment(master, env=env, **options), self._cwd, master))
         return self.started[-1]
 
     def end(self):
