@@ -122,6 +122,19 @@ class Process:
     def fd_count(self):
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
+    def memory_holds(self, needle):
+        """Whether the bytes stand anywhere in memory that the server can write."""
+        with open(f"/proc/{self.pid}/maps") as maps, open(f"/proc/{self.pid}/mem", "rb") as memory:
+            for line in maps:
+                span, rights = line.split()[:2]
+                if "rw" in rights and "[v" not in line:
+                    start, end = (int(x, 16) for x in span.split("-"))
+                    memory.seek(start)
+                    with contextlib.suppress(OSError):      # pages that were never opened
+                        if needle in memory.read(end - start):
+                            return True
+        return False
+
     def end_leftovers(self):
         """Kills what the server has left behind; complains unless the test allows it."""
         deadline = time.monotonic() + 1

@@ -38,6 +38,17 @@ def test_over_http(master, web):
     assert not [secret for secret in m.secrets() if secret in w.stderr_text()]
 
 
+def test_no_token_stays_in_memory_over_http(master, web):
+    """P15."""
+    m = master()
+    w = over_http(web, m, "--tools", "sandbox")
+    (box,) = value(w, "spawn_sandboxes", template="sh")
+    value(w, "exec_command", **proof(box), args=["true"])
+    for _ in range(2):
+        value(w, "list_sandboxes")
+    assert w.memory_holds(m.token.encode()) and not w.memory_holds(box["token"].encode())
+
+
 def test_both_toolsets_in_one_process(master, sandbox, workspace):
     """Decision 15: what the terminal runs does not see the master's token."""
     m = master()
