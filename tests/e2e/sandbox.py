@@ -24,10 +24,12 @@ NAMES = ["list_templates", "list_snapshots", "spawn_sandboxes", "branch_sandbox"
          "get_sandbox", "exec_command", "eval_code", "wait_for_text", "ping_sandbox", "kill_sandbox", "delete_snapshot"]
 # a call of each that a master answers, given a sandbox
 CALLS = {
-    "list_templates": {}, "list_snapshots": {}, "list_sandboxes": {},
+    "list_templates": {},
+    "list_snapshots": {},
     "spawn_sandboxes": {"template": "sh"},
     "branch_sandbox": {"sandbox_id": ..., "tag": "t"},
     "touch_sandbox": {"sandbox_id": ...},
+    "list_sandboxes": {},
     "get_sandbox": {"sandbox_id": ...},
     "exec_command": {"sandbox_id": ..., "sandbox_token": ..., "args": ["true"]},
     "eval_code": {"sandbox_id": ..., "sandbox_token": ..., "code": "1"},
