@@ -66,6 +66,18 @@ static int count_lines(struct slice text, const char *name)
 	return n;
 }
 
+/* Every Content-Length says the same. */
+static void lengths(struct slice head, int64_t length)
+{
+	while (head.n > 0) {
+		struct slice line = str_split(&head, '\n'), name = str_split(&line, ':');
+		int64_t n;
+
+		if (http_same(str_trim(name), "content-length"))
+			MUST(str_int(str_trim(line), &n) == 0 && n == length);
+	}
+}
+
 static void told(const struct outcome *o)
 {
 	const struct http_reply *r = &o->reply;
@@ -81,6 +93,7 @@ static void told(const struct outcome *o)
 	clean(r->location, head);
 	MUST((r->length >= 0) == (count_lines(head, "content-length") > 0));
 	MUST(count_lines(head, "transfer-encoding") <= (r->length < 0 && r->minor > 0));
+	lengths(head, r->length);
 	if (r->length >= 0)
 		MUST((int64_t)r->got <= r->length && r->length <= REPLY_BODY_MAX);
 }
