@@ -33,9 +33,10 @@ int getaddrinfo(const char *name, const char *service, const struct addrinfo *hi
 	return 0;
 }
 
+/* A deadline counts from the loop's last turn, which may be a while ago on a busy machine. */
 static bool in_time(int64_t want)
 {
-	if (a.took >= want - 5 && a.took < want + 1000)
+	if (a.took >= want - 150 && a.took < want + 1000)
 		return true;
 	fprintf(stderr, "took %lld ms, not %lld\n", (long long)a.took, (long long)want);
 	return false;
