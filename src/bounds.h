@@ -29,6 +29,8 @@ enum {
 	OUTPUT_MIN = 4 * KIB,
 	OUTPUT_MAX = 10 * MIB / (sizeof(void *) == 4 ? 10 : 1),
 
+	CLOCK_PLAUSIBLE_MIN = 1735689600, /* 2025, in seconds since 1970: we are not older */
+
 	/* JSON */
 	JSON_DEPTH_MAX = 64,     /* one bit a level in a word; jsmn is quadratic in depth */
 	JSON_TOKENS_MAX = 65536, /* 20 bytes each */
@@ -68,7 +70,6 @@ enum {
 	/* The master, as its client sees it */
 	MASTER_URL_MAX = 512,
 	REPLY_KEPT = 4 * MIB,        /* of a reply that doctor looks at as a whole */
-	CLOCK_SANE_MIN = 1735689600, /* 2025: this program is not older */
 	MASTER_CONNS = 16,           /* about 40 KB each while open */
 	MASTER_CONNS_KEPT = 2,       /* never taken by calls that may be long */
 	MASTER_IDLE_MS = 10 * 1000,  /* a connection waits for its next call so long */

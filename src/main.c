@@ -9,6 +9,7 @@
 #include "bounds.h"
 #include "front/ca.h"
 #include "front/call.h"
+#include "front/doctor.h"
 #include "front/health.h"
 #include "front/token.h"
 #include "http/authority.h"
@@ -21,6 +22,7 @@
 #include "serving.h"
 #include "start.h"
 #include "tls/roots.h"
+#include "upstream.h"
 #include "version.h"
 
 static struct config cfg;
@@ -197,6 +199,24 @@ static int cmd_ca(int argc, char **argv)
 	return ca_run(&o);
 }
 
+static int cmd_doctor(int argc, char **argv)
+{
+	struct doctor_config d = { .probe = take_flag(&argc, argv, "--probe") };
+	int words, r = start_config(&cfg, argc, argv, &words);
+
+	if (r == 0)
+		r = too_many(words, 0, argv);
+	if (r == 0)
+		r = upstream_load(&cfg);
+	if (r)
+		return r;
+	d.origin = upstream_origin();
+	d.roots = upstream_roots();
+	d.token = upstream_token();
+	d.limit_ms = cfg.http_timeout_ms;
+	return doctor_run(&d);
+}
+
 /* What `make CA=ca.pem` has built in. */
 static void put_roots(struct buf *b, const struct tls_roots *roots)
 {
@@ -248,6 +268,7 @@ static const struct command {
 	{ "token [FILE]", cmd_token, "make a token for serve, or --rotate it" },
 	{ "health [URL]", cmd_health, "is a server alive and well?" },
 	{ "ca URL [FILE]", cmd_ca, "a master's CA, checked by --fingerprint HEX" },
+	{ "doctor [--probe]", cmd_doctor, "what stands between us and the master" },
 	{ "tools [--json]", cmd_tools, "list the tools" },
 	{ "call TOOL [JSON]", cmd_call, "call one tool and print its text" },
 	{ "--version", cmd_version, "version, what is inside; --verbose: the CA" },

@@ -2,12 +2,19 @@
 
 #include <time.h>
 
+#include "bounds.h"
+
 int64_t clock_ms(void)
 {
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+bool clock_plausible(int64_t unix_s)
+{
+	return unix_s >= CLOCK_PLAUSIBLE_MIN;
 }
 
 int64_t clock_unix(void)

@@ -15,6 +15,8 @@ struct utc {
 int64_t clock_ms(void);   /* CLOCK_MONOTONIC */
 int64_t clock_unix(void); /* seconds since 1970 */
 int64_t clock_unix_ms(void);
+/* Not before this program was made: a machine without a battery begins in 1970. */
+bool clock_plausible(int64_t unix_s);
 void utc_from(struct utc *u, int64_t unix_s);      /* proleptic Gregorian, any sign */
 int64_t utc_to(const struct utc *u);               /* of a date that exists */
 void clock_put_iso(struct buf *b, int64_t unix_s); /* 2026-01-31T12:00:00Z */

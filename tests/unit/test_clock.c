@@ -92,6 +92,18 @@ static void the_wall_clock_is_in_seconds(void **state)
 	assert_true(off >= -1 && off <= 1);
 }
 
+static void a_clock_that_was_never_set_is_not_plausible(void **state)
+{
+	(void)state;
+	assert_false(clock_plausible(-1));
+	assert_false(clock_plausible(0));
+	assert_false(clock_plausible(86400));
+	assert_false(clock_plausible(1735689599)); /* the last second of 2024 */
+	assert_true(clock_plausible(1735689600));
+	assert_true(clock_plausible(clock_unix()));
+	assert_true(clock_plausible(INT64_MAX));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -102,6 +114,7 @@ int main(void)
 		cmocka_unit_test(iso_times_have_four_digits_of_year_and_end_in_Z),
 		cmocka_unit_test(the_monotonic_clock_counts_milliseconds),
 		cmocka_unit_test(the_wall_clock_is_in_seconds),
+		cmocka_unit_test(a_clock_that_was_never_set_is_not_plausible),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
