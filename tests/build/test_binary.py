@@ -5,7 +5,6 @@ import pytest
 
 from conftest import run
 
-KB = 1000
 
 # allocation, printf and number parsing (they bring floating point), sorting by libc, threads, directory streams and users
 FORBIDDEN = """malloc calloc realloc reallocarray free aligned_alloc posix_memalign memalign strdup strndup asprintf vasprintf
@@ -62,10 +61,6 @@ def test_no_segment_is_writable_and_executable(readelf):
 
 def test_functions_with_arrays_guard_the_stack(linked):
     assert "__stack_chk_fail" in linked
-
-
-def test_the_binary_is_below_350_kb(binary):
-    assert binary.stat().st_size < 350 * KB
 
 
 def test_the_shipped_binary_is_stripped(binary):
