@@ -29,8 +29,8 @@ def later(seconds, work):
 
 
 @pytest.mark.parametrize("name", [
-    "a b", "it's", 'say "x"', "$(touch evil)", "; touch evil", "`touch evil`", "a\nb", "-n", "*", "\u20ac\U0001f600", "a\\b",
-    "$HOME"])
+    "a b", "it's", 'say "x"', "$(touch evil)", "; touch evil", "`touch evil`", "a\nb", "-n", "*", "\u20ac\U0001f600",
+    "a\\b", "$HOME"])
 def test_a_path_is_read_as_it_is(master, sandbox, tmp_path, name):
     """P6, W1."""
     m, s, box = one_sandbox(master, sandbox)
