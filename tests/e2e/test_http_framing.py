@@ -275,13 +275,13 @@ def test_the_endpoint_is_found_under_its_spellings_without_a_redirect(remote, ta
     assert answer.status == 401 and answer["www-authenticate"], answer
 
 
-@pytest.mark.parametrize("target", ["/", "/MCP", "//mcp", "/mcp/x", "/mcp//", "/mcpx", "/mc", "/none", "/%", "/%6",
+@pytest.mark.parametrize("target", ["/MCP", "//mcp", "/mcp/x", "/mcp//", "/mcpx", "/mc", "/none", "/%", "/%6",
                                     "/mcp%2fx",
-                                    "/mcp%00", "/../mcp", "/.well-known/oauth-protected-resource/mcp",
+                                    "/mcp%00", "/../mcp", "/.well-known/oauth-protected-resource/x",
                                     "/mcp/.well-known/openid-configuration", "/session"])
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_other_paths_are_404_in_json(remote, workspace, method, target):
-    """mcp.md section 8.2; with and without a token, never 401, a redirect or HTML. (OAuth and sessions come later.)"""
+    """mcp.md section 8.2; with and without a token, never 401, a redirect or HTML."""
     for fields in (remote.fields(), {}):
         answer = remote.exchange(method, target, fields, json.dumps(write_call(1)).encode())
         assert answer.status in (404, 400) and answer.json()["error"], answer
