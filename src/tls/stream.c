@@ -97,45 +97,54 @@ static void state_follow(struct tls_stream *t)
 		open_now(t);
 }
 
+/* Is there somebody for what the peer sends? */
+static bool reads(const struct tls_stream *t)
+{
+	return t->state == TLS_HANDSHAKE || (t->state == TLS_OPEN && t->want & LOOP_READ);
+}
+
 static void wants_set(struct tls_stream *t)
 {
 	unsigned want = 0;
 	size_t len;
 
-	if (t->state < TLS_CLOSED && br_ssl_engine_recvrec_buf(t->engine, &len))
+	if (reads(t) && br_ssl_engine_recvrec_buf(t->engine, &len))
 		want |= LOOP_READ;
 	if (t->state < TLS_CLOSED && !t->mute && br_ssl_engine_sendrec_buf(t->engine, &len))
 		want |= LOOP_WRITE;
+	if (t->state == TLS_OPEN && !t->hung)
+		want |= t->want & LOOP_HANGUP;
 	watch_want(&t->watch, want);
 }
 
 /* Until the socket or the owner has to do something first. */
 static void pump(struct tls_stream *t)
 {
-	int reads = 0;
+	int count = 0;
 
 	do {
 		records_send(t);
 		state_follow(t);
-	} while (t->state < TLS_CLOSED && tls_readable(t).n == 0 && reads++ < READS_MAX &&
-		 record_receive(t));
+	} while (reads(t) && tls_readable(t).n == 0 && count++ < READS_MAX && record_receive(t));
 	wants_set(t);
 }
 
 /* --- the owner hears of it --- */
 
+/* A socket that takes nothing any more is news, too. */
 static bool has_room(const struct tls_stream *t)
 {
 	size_t len;
 
-	return br_ssl_engine_sendapp_buf(t->engine, &len) != NULL;
+	return t->mute || br_ssl_engine_sendapp_buf(t->engine, &len) != NULL;
 }
 
 static void tell(struct tls_stream *t)
 {
 	bool room = t->full && has_room(t);
+	bool bytes = t->want & LOOP_READ && tls_readable(t).n > 0;
 
-	if (t->state == t->told && !room && tls_readable(t).n == 0)
+	if (t->state == t->told && !room && !bytes && !t->hung)
 		return;
 	t->told = t->state;
 	if (room)
@@ -143,13 +152,28 @@ static void tell(struct tls_stream *t)
 	t->changed(t);
 }
 
+static void advance(struct tls_stream *t)
+{
+	pump(t);
+	tell(t);
+}
+
+static void turn_run(struct turn *turn)
+{
+	advance(container_of(turn, struct tls_stream, turn));
+}
+
 static void stream_ready(struct watch *w, unsigned events)
 {
 	struct tls_stream *t = container_of(w, struct tls_stream, watch);
 
-	(void)events;
-	pump(t);
-	tell(t);
+	if (t->state == TLS_HANDSHAKE) {
+		watch_want(w, 0);
+		turn_wait(&t->turn);
+		return;
+	}
+	t->hung = events & LOOP_HANGUP && !(t->want & LOOP_READ);
+	advance(t);
 }
 
 /* What happened while the owner was calling us is told before the loop sleeps. */
@@ -157,15 +181,8 @@ static void tell_run(struct task *task)
 {
 	struct tls_stream *t = container_of(task, struct tls_stream, tell);
 
-	if (t->engine && t->state != t->told)
+	if (t->engine)
 		tell(t);
-}
-
-static void pump_called(struct tls_stream *t)
-{
-	pump(t);
-	if (t->state != t->told)
-		loop_defer(&t->tell);
 }
 
 /* --- start and end --- */
@@ -190,7 +207,10 @@ static void begin(struct tls_stream *t)
 	}
 	if (!t->reset(t))
 		fail(t, br_ssl_engine_last_error(t->engine));
-	pump_called(t);
+	records_send(t); /* a client begins; what is read, and may be costly, waits its turn */
+	wants_set(t);
+	if (t->state != t->told)
+		loop_defer(&t->tell);
 }
 
 static void wait_fire(struct timer *timer)
@@ -204,10 +224,12 @@ int tls_stream_start(struct tls_stream *t, int fd)
 
 	t->state = t->told = TLS_HANDSHAKE;
 	t->error = t->mute = 0;
-	t->full = false;
+	t->full = t->hung = false;
+	t->want = LOOP_READ;
 	t->first_n = 0;
 	t->watch.ready = stream_ready;
 	t->wait.fire = wait_fire;
+	t->turn.run = turn_run;
 	t->tell.run = tell_run;
 	r = watch_add(&t->watch, fd, 0);
 	if (r < 0) {
@@ -232,18 +254,38 @@ static void say_goodbye(struct tls_stream *t)
 	records_send(t);
 }
 
-void tls_stream_end(struct tls_stream *t)
+int tls_stream_leave(struct tls_stream *t)
 {
-	if (!t->engine)
-		return;
+	int fd = t->watch.fd;
+
 	if (t->state == TLS_OPEN)
 		say_goodbye(t);
 	timer_clear(&t->wait);
+	turn_leave(&t->turn);
 	watch_del(&t->watch);
-	shutdown(t->watch.fd, SHUT_RDWR); /* a forked worker may have the descriptor, too */
-	close(t->watch.fd);
 	t->watch.fd = -1;
 	t->engine = NULL;
+	return fd;
+}
+
+void tls_stream_end(struct tls_stream *t)
+{
+	int fd;
+
+	if (!t->engine)
+		return;
+	fd = tls_stream_leave(t);
+	shutdown(fd, SHUT_RDWR); /* a forked worker may have the descriptor, too */
+	close(fd);
+}
+
+void tls_want(struct tls_stream *t, unsigned want)
+{
+	t->want = want;
+	t->hung = false;
+	wants_set(t);
+	if (want & LOOP_READ && (tls_readable(t).n > 0 || t->state != t->told))
+		loop_defer(&t->tell);
 }
 
 /* --- plain bytes --- */
@@ -295,6 +337,7 @@ void tls_flush(struct tls_stream *t)
 		return;
 	br_ssl_engine_flush(t->engine, 0);
 	records_send(t);
+	t->full = t->full || !tls_sent(t);
 	wants_set(t);
 }
 
@@ -303,4 +346,9 @@ bool tls_sent(const struct tls_stream *t)
 	size_t len;
 
 	return !t->engine || br_ssl_engine_sendrec_buf(t->engine, &len) == NULL;
+}
+
+int tls_send_error(const struct tls_stream *t)
+{
+	return t->mute;
 }

@@ -13,6 +13,7 @@
 
 #include "base/slice.h"
 #include "loop/loop.h"
+#include "tls/turn.h"
 
 enum tls_state { TLS_HANDSHAKE, TLS_OPEN, TLS_CLOSED, TLS_FAILED };
 
@@ -21,8 +22,9 @@ enum { TLS_FIRST = 5 }; /* a record's head */
 struct tls_stream {
 	/*
 	 * From the loop, never from inside a function of this header: the state changed, there are
-	 * bytes to read, or there is room to write after tls_write took less than all. May come
-	 * once too often; may end the stream and start it again.
+	 * bytes to read, there is room to write again after tls_write took less than all or
+	 * tls_flush left something behind, or the peer has hung up. May come once too often; may
+	 * end the stream and start it again.
 	 */
 	void (*changed)(struct tls_stream *t);
 	/* Makes the engine, which is seeded now, ready for a handshake. False: it has the error. */
@@ -33,13 +35,16 @@ struct tls_stream {
 
 	enum tls_state state;
 	int error; /* in TLS_FAILED: > 0 the engine's code, < 0 -errno */
+	bool hung; /* the peer will send no more, noticed while nothing was read */
 
 	/* private to stream.c; watch.fd is the socket */
 	struct watch watch;
 	struct timer wait; /* for the kernel's random numbers, at early boot */
+	struct turn turn;  /* for the next step of the handshake */
 	struct task tell;
+	unsigned want;       /* LOOP_READ, LOOP_HANGUP, as tls_want said */
 	enum tls_state told; /* the state the owner knows */
-	bool full;           /* tls_write took less than all */
+	bool full;           /* more was written than has left */
 	int mute;            /* -errno of a failed send; what the peer had sent is still read */
 	size_t first_n;
 	unsigned char first[TLS_FIRST]; /* of what the peer sent: who is no TLS server? */
@@ -50,6 +55,14 @@ struct tls_stream {
 int tls_stream_start(struct tls_stream *t, int fd) __attribute__((warn_unused_result));
 /* Says close_notify where that makes sense, closes the socket. changed() comes no more. */
 void tls_stream_end(struct tls_stream *t);
+/* The same, but the socket stays open and is the caller's again. */
+int tls_stream_leave(struct tls_stream *t) __attribute__((warn_unused_result));
+
+/*
+ * What the owner wants to hear of once the handshake is done: LOOP_READ, as at first, or not, then
+ * the peer's bytes wait in the socket; LOOP_HANGUP: that it has hung up.
+ */
+void tls_want(struct tls_stream *t, unsigned want);
 
 /* Bytes from the peer, or none; good until tls_consumed or the next turn of the loop. */
 struct slice tls_readable(const struct tls_stream *t);
@@ -60,5 +73,7 @@ size_t tls_write(struct tls_stream *t, struct slice s);
 void tls_flush(struct tls_stream *t);
 /* Has all that was written and flushed left for the socket? */
 bool tls_sent(const struct tls_stream *t);
+/* -errno when the socket takes nothing any more; 0. */
+int tls_send_error(const struct tls_stream *t);
 
 #endif
