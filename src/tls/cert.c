@@ -4,11 +4,9 @@
 
 #include "tls/cert_key.h"
 #include "tls/der.h"
+#include "tls/oid.h"
 
 /* --- extensions --- */
-
-#define OID_ALT_NAME "\x55\x1d\x11"
-#define OID_BASIC_CONSTRAINTS "\x55\x1d\x13"
 
 /* BasicConstraints ::= SEQUENCE { cA BOOLEAN DEFAULT FALSE, ... } */
 static bool constraints_read(struct cert *c, struct slice value)
@@ -28,6 +26,12 @@ static bool names_read(struct cert *c, struct slice value)
 	return !c->alt_names.p && der_take(&value, DER_SEQUENCE, &c->alt_names) && value.n == 0;
 }
 
+/* SubjectKeyIdentifier ::= OCTET STRING */
+static bool key_id_read(struct cert *c, struct slice value)
+{
+	return der_take(&value, DER_OCTET_STRING, &c->key_id) && value.n == 0;
+}
+
 /* Extension ::= SEQUENCE { extnID, critical BOOLEAN DEFAULT FALSE, extnValue OCTET STRING } */
 static bool extension_read(struct cert *c, struct slice in)
 {
@@ -42,6 +46,8 @@ static bool extension_read(struct cert *c, struct slice in)
 		return constraints_read(c, value);
 	if (slice_eq(id, LIT(OID_ALT_NAME)))
 		return names_read(c, value);
+	if (slice_eq(id, LIT(OID_SUBJECT_KEY_ID)))
+		return key_id_read(c, value);
 	return true;
 }
 

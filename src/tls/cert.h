@@ -26,6 +26,7 @@ struct cert {
 	struct slice alt_names;        /* GeneralNames, without tag and length; empty: none */
 	int64_t not_before, not_after; /* seconds since 1970 */
 	bool ca;                       /* basicConstraints says so */
+	struct slice key_id;           /* subjectKeyIdentifier; empty: none */
 	struct cert_key key;
 };
 

@@ -1,12 +1,7 @@
 #include "tls/cert_key.h"
 
 #include "tls/der.h"
-
-#define OID_RSA "\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01"
-#define OID_EC "\x2a\x86\x48\xce\x3d\x02\x01"
-#define OID_P256 "\x2a\x86\x48\xce\x3d\x03\x01\x07"
-#define OID_P384 "\x2b\x81\x04\x00\x22"
-#define OID_P521 "\x2b\x81\x04\x00\x23"
+#include "tls/oid.h"
 
 /* What the verifying engine takes. */
 enum {
@@ -33,6 +28,21 @@ static const struct curve *curve_find(struct slice oid)
 		if (slice_eq(oid, (struct slice){ curves[i].oid, curves[i].oid_size }))
 			return &curves[i];
 	return NULL;
+}
+
+int cert_key_curve(struct slice oid)
+{
+	const struct curve *curve = curve_find(oid);
+
+	return curve ? curve->number : 0;
+}
+
+size_t cert_key_size(int curve)
+{
+	for (size_t i = 0; i < sizeof(curves) / sizeof(*curves); i++)
+		if (curves[i].number == curve)
+			return curves[i].point / 2;
+	return 0;
 }
 
 /* parameters: the OID of a curve (RFC 5480 section 2.1.1). */

@@ -24,9 +24,13 @@ enum der_tag {
 	DER_GENERALIZED_TIME = 0x18,
 	DER_SEQUENCE = 0x30,
 	DER_SET = 0x31,
-	DER_IP_ADDRESS = 0x87, /* in a GeneralName */
-	DER_VERSION = 0xa0,    /* in a TBSCertificate */
-	DER_EXTENSIONS = 0xa3, /* likewise */
+	DER_KEY_ID = 0x80,       /* in an AuthorityKeyIdentifier */
+	DER_DNS_NAME = 0x82,     /* in a GeneralName */
+	DER_IP_ADDRESS = 0x87,   /* likewise */
+	DER_VERSION = 0xa0,      /* in a TBSCertificate */
+	DER_CURVE = 0xa0,        /* in an ECPrivateKey */
+	DER_PUBLIC_POINT = 0xa1, /* likewise */
+	DER_EXTENSIONS = 0xa3,   /* in a TBSCertificate */
 };
 
 struct der {
