@@ -111,6 +111,7 @@ enum {
 	ROOTS_MAX = 8,           /* certificates in SANDSTORM_CA; a master has one */
 	CA_FILE_MAX = 64 * KIB,  /* the file with them; larger ones are bundles of public CAs */
 	KEY_DER_MAX = 4 * KIB,   /* a private key; RSA of 4096 bits has 2.4 KB */
+	CERT_NAME_MAX = 64,      /* bytes of a common name, RFC 5280 appendix A */
 	CERT_MAX = 8 * KIB,      /* a server's certificate that is searched for an IP address */
 	CA_FETCH_MS = 10 * 1000, /* `ca`: the name; then once more, connecting and the answer */
 	ENTROPY_POLL_MS = 50,    /* at early boot, until the kernel has random numbers */

@@ -2,31 +2,46 @@
 
 #include <stdint.h>
 
-/* The first digits of 24 bits. */
-static void put_digits(struct buf *b, uint32_t v, size_t digits)
+/* The first digits of 24 bits. Section 4 has 62 and 63 as "+/", section 5 as "-_". */
+static void put_digits(struct buf *b, uint32_t v, size_t digits, const char *last)
 {
 	static const char alphabet[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 
-	for (size_t i = 0; i < digits; i++)
-		buf_putc(b, alphabet[v >> (18 - 6 * i) & 63]);
+	for (size_t i = 0; i < digits; i++) {
+		uint32_t digit = v >> (18 - 6 * i) & 63;
+
+		buf_putc(b, digit < 62 ? alphabet[digit] : last[digit - 62]);
+	}
 }
 
-void base64url_put(struct buf *b, const unsigned char *p, size_t n)
+/* Without padding. */
+static void put_bytes(struct buf *b, const unsigned char *p, size_t n, const char *last)
 {
 	uint32_t v;
 
 	for (; n >= 3; p += 3, n -= 3)
-		put_digits(b, (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2], 4);
+		put_digits(b, (uint32_t)p[0] << 16 | (uint32_t)p[1] << 8 | p[2], 4, last);
 	if (n == 0)
 		return;
 	v = (uint32_t)p[0] << 16;
 	if (n == 2)
 		v |= (uint32_t)p[1] << 8;
-	put_digits(b, v, n + 1);
+	put_digits(b, v, n + 1, last);
 }
 
-/* Section 4 has 62 and 63 as "+/", section 5 as "-_". */
+void base64url_put(struct buf *b, const unsigned char *p, size_t n)
+{
+	put_bytes(b, p, n, "-_");
+}
+
+void base64_put(struct buf *b, const unsigned char *p, size_t n)
+{
+	put_bytes(b, p, n, "+/");
+	for (; n % 3; n++)
+		buf_putc(b, '=');
+}
+
 static int digit(char c, const char *last)
 {
 	if (c >= 'A' && c <= 'Z')

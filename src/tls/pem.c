@@ -5,6 +5,8 @@
 #include "base/base64.h"
 #include "base/str.h"
 
+enum { LINE_BYTES = 48 }; /* 64 digits */
+
 /* The next line of *text, without blanks at its ends. Old Macs' CR alone ends no line. */
 static struct slice line_take(struct slice *text)
 {
@@ -87,4 +89,17 @@ int pem_next(struct slice *text, const char *label, struct buf *der, struct slic
 	if (block)
 		*block = slice_head(from, from.n - text->n);
 	return r;
+}
+
+void pem_put(struct buf *b, const char *label, struct slice der)
+{
+	buf_printf(b, "-----BEGIN %s-----\n", label);
+	while (der.n > 0) {
+		struct slice line = slice_head(der, LINE_BYTES);
+
+		base64_put(b, (const unsigned char *)line.p, line.n);
+		buf_putc(b, '\n');
+		der = slice_from(der, line.n);
+	}
+	buf_printf(b, "-----END %s-----\n", label);
 }

@@ -14,4 +14,7 @@
 int pem_next(struct slice *text, const char *label, struct buf *der, struct slice *block)
 	__attribute__((warn_unused_result));
 
+/* A block of der with that label. */
+void pem_put(struct buf *b, const char *label, struct slice der);
+
 #endif
