@@ -114,7 +114,9 @@ enum {
 	CERT_NAME_MAX = 64,      /* bytes of a common name, RFC 5280 appendix A */
 	CERT_MAX = 8 * KIB,      /* a server's certificate that is searched for an IP address */
 	CA_FETCH_MS = 10 * 1000, /* `ca`: the name; then once more, connecting and the answer */
-	ENTROPY_POLL_MS = 50,    /* at early boot, until the kernel has random numbers */
+	TLS_SESSIONS_MAX = 256,  /* kept by a server for short handshakes, 100 bytes each */
+	TLS_SESSIONS_MS = 24 * 3600 * 1000, /* all are forgotten so often, RFC 5246 F.1.4 */
+	ENTROPY_POLL_MS = 50,               /* at early boot, until the kernel has random numbers */
 
 	/* Children */
 	EXEC_DEFAULT_MS = 30 * 1000,

@@ -69,15 +69,6 @@ static bool client_reset(struct tls_stream *t)
 	return br_ssl_client_reset(&c->state->engine, name, session_offer(c));
 }
 
-/* n bytes as they are: what is never used stays untouched. */
-static void *mem_take(struct buf *mem, size_t n)
-{
-	void *p = mem->p + mem->len;
-
-	mem->len += n;
-	return p;
-}
-
 static int mem_ready(struct buf *b, size_t size)
 {
 	return b->p ? 0 : buf_reserve(b, size);
@@ -87,7 +78,6 @@ static int mem_ready(struct buf *b, size_t size)
 static int client_open(struct tls_client *c)
 {
 	br_ssl_engine_context *e;
-	void *out;
 
 	if (mem_ready(&c->mem, MEM_SIZE) < 0 || mem_ready(&c->cert, CERT_MAX) < 0)
 		return -ENOMEM;
@@ -98,8 +88,7 @@ static int client_open(struct tls_client *c)
 	}
 	e = &c->state->engine.eng;
 	engine_setup(e);
-	out = mem_take(&c->mem, ENGINE_OUT);
-	br_ssl_engine_set_buffers_bidi(e, mem_take(&c->mem, ENGINE_IN), ENGINE_IN, out, ENGINE_OUT);
+	engine_set_buffers(e, &c->mem);
 	br_ssl_engine_set_x509(e, &c->state->x509.vtable);
 	return 0;
 }

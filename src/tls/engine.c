@@ -1,7 +1,5 @@
 #include "tls/engine.h"
 
-#include <stdbool.h>
-
 /* Forward secrecy and authenticated encryption, nothing else. */
 #define ECDHE_AES                                                                                  \
 	BR_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, BR_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,      \
@@ -11,14 +9,19 @@
 	BR_TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,                                          \
 		BR_TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256
 
+bool engine_is_quick_at_aes(void)
+{
+	return br_aes_x86ni_ctr_get_vtable() || br_aes_pwr8_ctr_get_vtable();
+}
+
 /* First what this machine is quick at: AES in software that leaks no timing is slow. */
 static void suites_set(br_ssl_engine_context *e)
 {
 	static const uint16_t with_aes[] = { ECDHE_AES, ECDHE_CHACHA };
 	static const uint16_t without[] = { ECDHE_CHACHA, ECDHE_AES };
-	bool aes = br_aes_x86ni_ctr_get_vtable() || br_aes_pwr8_ctr_get_vtable();
 
-	br_ssl_engine_set_suites(e, aes ? with_aes : without, sizeof(without) / sizeof(without[0]));
+	br_ssl_engine_set_suites(e, engine_is_quick_at_aes() ? with_aes : without,
+		sizeof(without) / sizeof(without[0]));
 }
 
 /* ECDHE takes X25519 first, then P-256, P-384, P-521: BearSSL's order. */
@@ -37,4 +40,19 @@ void engine_setup(br_ssl_engine_context *e)
 	br_ssl_engine_set_hash(e, br_sha512_ID, &br_sha512_vtable);
 	br_ssl_engine_set_prf_sha256(e, &br_tls12_sha256_prf);
 	br_ssl_engine_set_prf_sha384(e, &br_tls12_sha384_prf);
+}
+
+static void *bytes_take(struct buf *mem, size_t n)
+{
+	void *p = mem->p + mem->len;
+
+	mem->len += n;
+	return p;
+}
+
+void engine_set_buffers(br_ssl_engine_context *e, struct buf *mem)
+{
+	void *out = bytes_take(mem, ENGINE_OUT);
+
+	br_ssl_engine_set_buffers_bidi(e, bytes_take(mem, ENGINE_IN), ENGINE_IN, out, ENGINE_OUT);
 }

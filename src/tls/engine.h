@@ -6,6 +6,8 @@
 
 #include <bearssl.h>
 
+#include "base/buf.h"
+
 enum {
 	/* a whole record comes in, as peers need not heed a wish for shorter ones; what goes out is
 	 * mostly one small message */
@@ -15,5 +17,12 @@ enum {
 
 /* TLS 1.2, suites in this machine's order, hashes, curves; e is zeroed. */
 void engine_setup(br_ssl_engine_context *e);
+/* Has this machine instructions for AES? */
+bool engine_is_quick_at_aes(void);
+/*
+ * The next ENGINE_OUT + ENGINE_IN bytes of mem, for which there is room, become the buffers of e.
+ * They are not zeroed: what is never used stays untouched.
+ */
+void engine_set_buffers(br_ssl_engine_context *e, struct buf *mem);
 
 #endif
