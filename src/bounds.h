@@ -47,17 +47,19 @@ enum {
 	CONNS_MAX = 16384,
 	CONNS_MIN = 4,
 	LISTENERS_MAX = 4,
-	ACCEPT_PAUSE_MS = 100,  /* when no descriptor is free */
-	DESCRIPTORS_KEPT = 384, /* beside connections: three a command, two a background process,
-				   files, what the loop itself needs */
-	ACCEPTS_MAX = 64,       /* connections accepted before the loop serves others */
-	HEAD_MS = 10 * 1000,    /* from the first byte to the empty line */
-	BODY_MS = 60 * 1000,    /* without a byte of the body */
-	IDLE_MS = 75 * 1000,    /* between two requests */
-	SEND_MS = 30 * 1000,    /* without progress while we send */
-	QUIET_MS = 15 * 1000,   /* a waiting client hears something at least so often */
-	LINGER_MS = 2 * 1000,   /* after our last byte, so that a refusal is read before a reset */
-	RATE_KEYS = 256,        /* callers counted apart; more: who was quiet longest starts anew */
+	ACCEPT_PAUSE_MS = 100,    /* when no descriptor is free */
+	DESCRIPTORS_KEPT = 384,   /* beside connections: three a command, two a background process,
+				     files, what the loop itself needs */
+	ACCEPTS_MAX = 64,         /* connections accepted before the loop serves others */
+	HANDSHAKE_MS = 10 * 1000, /* of TLS, from the connection to its end */
+	HANDSHAKE_GRACE_MS = 1 * 1000, /* none that is younger is given up for a new connection */
+	HEAD_MS = 10 * 1000,           /* from the first byte to the empty line */
+	BODY_MS = 60 * 1000,           /* without a byte of the body */
+	IDLE_MS = 75 * 1000,           /* between two requests */
+	SEND_MS = 30 * 1000,           /* without progress while we send */
+	QUIET_MS = 15 * 1000,          /* a waiting client hears something at least so often */
+	LINGER_MS = 2 * 1000, /* after our last byte, so that a refusal is read before a reset */
+	RATE_KEYS = 256,      /* callers counted apart; more: who was quiet longest starts anew */
 	RATE_WINDOW_MS = 60 * 1000, /* requests are counted a minute, as the option says */
 	FAILURES_FREE = 5,          /* wrong credentials before one has to wait: typing errors */
 	FAILURE_DELAY_MAX_MS = 60 * 1000, /* doubled from 1 s up to this */
@@ -114,7 +116,10 @@ enum {
 	CERT_NAME_MAX = 64,      /* bytes of a common name, RFC 5280 appendix A */
 	CERT_MAX = 8 * KIB,      /* a server's certificate that is searched for an IP address */
 	CA_FETCH_MS = 10 * 1000, /* `ca`: the name; then once more, connecting and the answer */
-	TLS_SESSIONS_MAX = 256,  /* kept by a server for short handshakes, 100 bytes each */
+	TLS_CONNS_MAX = 256,     /* of a server, where the budget allows so many: a quarter of it */
+	TLS_CONN_SIZE = 26 * KIB,   /* one with all of its buffers used */
+	TLS_RELOAD_AGAIN_MS = 1000, /* a third certificate while handshakes still use the first */
+	TLS_SESSIONS_MAX = 256,     /* kept by a server for short handshakes, 100 bytes each */
 	TLS_SESSIONS_MS = 24 * 3600 * 1000, /* all are forgotten so often, RFC 5246 F.1.4 */
 	ENTROPY_POLL_MS = 50,               /* at early boot, until the kernel has random numbers */
 

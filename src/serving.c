@@ -14,7 +14,9 @@
 #include "host/host.h"
 #include "host/state_dir.h"
 #include "loop/child.h"
+#include "machine.h"
 #include "secrets.h"
+#include "serving_tls.h"
 #include "start.h"
 #include "upstream.h"
 
@@ -117,6 +119,15 @@ static void tokens_reread(void)
 	if (session_token.path[0])
 		secret_renew(&session_token);
 	auth_set_session_token(secret_text(&session_token));
+}
+
+/* HUP. A server that has no file for its token may have been told of its certificate alone. */
+static void reread(void)
+{
+	if (serving_tls(&cfg))
+		serving_tls_reread();
+	if (!serving_tls(&cfg) || mcp_token.path[0] || session_token.path[0])
+		tokens_reread();
 }
 
 /* --- HTTP --- */
@@ -225,28 +236,44 @@ static void sign_ins_load(bool can_keep)
 	log_event(LOG_WARN, "sign-ins cannot be read: clients have to sign in again", fields);
 }
 
+/* TLS needs more memory for a connection. */
+static unsigned connections_wanted(void)
+{
+	unsigned wanted = (unsigned)cfg.max_conns, room;
+
+	if (!serving_tls(&cfg))
+		return wanted;
+	room = serving_tls_room(cfg.memory ? (size_t)cfg.memory : machine_budget());
+	return wanted < room ? wanted : room;
+}
+
 static int serve_http(void)
 {
 	static const struct transport http = {
-		.stop = serve_stop, .hang_up = tokens_reread, .log_json = true
+		.stop = serve_stop, .hang_up = reread, .log_json = true
 	};
 	struct serve_config c = {
 		.host = cfg.host,
 		.port = (unsigned)cfg.port,
 		.rate_limit = cfg.rate_limit,
 		.health_detail = cfg.health_detail,
+		.tls = serving_tls(&cfg),
 		.origin = { cfg.public_url, cfg.domain, cfg.allowed_origins, cfg.allowed_hosts,
-			cfg.trusted_proxies, cfg.host, (unsigned)cfg.port },
+			cfg.trusted_proxies, cfg.host, (unsigned)cfg.port, serving_tls(&cfg) },
 	};
 	int r = origin_load(&c.origin);
 
 	if (r == 0)
 		r = start_up(&cfg, "host", &http);
+	if (r == 0 && c.tls)
+		r = serving_tls_load(&cfg);
 	if (r)
 		return r;
+	if (c.tls)
+		serving_tls_tell();
 	sign_ins_load(state_usable());
 	start_say_missing();
-	c.max_conns = connections_allowed((unsigned)cfg.max_conns);
+	c.max_conns = connections_allowed(connections_wanted());
 	c.sessions = tool_find(LIT("terminal_exec")) != NULL;
 	c.health = (struct health_config){ cfg.max_instances, host_root() };
 	r = serve_start(&c);

@@ -14,6 +14,7 @@ struct origin_config {
 	const char *trusted_proxies; /* comma list of CIDRs, or NULL: loopback */
 	const char *listen_host;     /* the address we listen on, or NULL: 127.0.0.1 ... */
 	unsigned listen_port;        /* ... and its port; 0: not told in URLs */
+	bool tls;                    /* what comes to us comes by https */
 };
 
 /* 0, or -EINVAL with the offending word in *bad. The strings are borrowed for the life of the

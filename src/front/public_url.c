@@ -12,6 +12,7 @@ static size_t url_n;
 static struct authority url_origin;
 static char own[AUTHORITY_MAX]; /* host and port we listen on */
 static size_t own_n;
+static bool own_tls;
 
 /* --- configured --- */
 
@@ -56,6 +57,7 @@ int public_url_setup(const struct origin_config *c, struct slice *bad)
 	const char *text = c->public_url ? c->public_url : c->domain;
 
 	url_n = 0;
+	own_tls = c->tls;
 	own_take(c->listen_host, c->listen_port);
 	if (!text || url_take(c->public_url ? "" : "https://", text))
 		return 0;
@@ -87,15 +89,24 @@ static struct slice request_host(const struct http_head *h, bool forwarded)
 	return authority_parse(host, &a) ? host : (struct slice){ own, own_n };
 }
 
+/* What a proxy says of its client's connection counts more than what ours is. */
+static bool request_is_https(const struct http_head *h, bool forwarded)
+{
+	struct slice proto = first_of(h->field[FIELD_FORWARDED_PROTO]);
+
+	if (forwarded && http_same(proto, "https"))
+		return true;
+	return own_tls && !(forwarded && http_same(proto, "http"));
+}
+
 void origin_put_url(const struct http_head *h, const unsigned char peer[16], struct buf *b)
 {
 	bool forwarded = proxies_trust(peer);
-	bool https = forwarded && http_same(first_of(h->field[FIELD_FORWARDED_PROTO]), "https");
 
 	if (url_n) {
 		buf_put(b, url, url_n);
 		return;
 	}
-	buf_puts(b, https ? "https://" : "http://");
+	buf_puts(b, request_is_https(h, forwarded) ? "https://" : "http://");
 	buf_slice(b, request_host(h, forwarded));
 }

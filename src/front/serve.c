@@ -68,7 +68,7 @@ static void log_serving(const struct serve_config *c)
 	struct log_field fields[] = { { "url" }, { 0 } };
 
 	buf_over(&url, mem, sizeof(mem));
-	buf_puts(&url, "http://");
+	buf_puts(&url, c->tls ? "https://" : "http://");
 	authority_put(&url, c->host, c->port);
 	buf_puts(&url, "/mcp");
 	fields[0].text = buf_all(&url);
@@ -99,12 +99,14 @@ int serve_start(const struct serve_config *c)
 	rate_setup(c->rate_limit);
 	session_api_setup(c->sessions, c->health.max_instances);
 	server.max_conns = c->max_conns;
+	server.tls = c->tls;
 	r = http_init(&server);
 	if (r == 0)
 		r = http_listen(c->host, c->port);
 	if (r == 0) {
 		log_serving(c);
-		warn_wide(c->host);
+		if (!c->tls)
+			warn_wide(c->host);
 	}
 	return r;
 }

@@ -1,6 +1,5 @@
 /* Bodies: complete where they arrived, collected behind their head, or in an upload buffer. */
 #include <errno.h>
-#include <sys/socket.h>
 
 #include "http/conn.h"
 
@@ -10,10 +9,10 @@ static struct upload uploads[UPLOADS_MAX];
 
 static void say_continue(struct http_conn *c)
 {
-	static const char text[] = "HTTP/1.1 100 Continue\r\n\r\n";
+	struct slice text = LIT("HTTP/1.1 100 Continue\r\n\r\n");
+	int n = 1;
 
-	if (send(c->w.fd, text, sizeof(text) - 1, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 &&
-		errno != EAGAIN)
+	if (wire_send(c, &text, &n) < 0)
 		conn_close(c);
 }
 

@@ -1,6 +1,5 @@
 /* The reading side of a connection: from bytes to requests, and what comes after an answer. */
 #include <errno.h>
-#include <sys/socket.h>
 
 #include "base/secret.h"
 #include "http/conn.h"
@@ -16,7 +15,7 @@ static void request_serve(struct http_request *r, const struct http_route *route
 	conn_queue(c, QUEUE_NONE);
 	route->serve(r);
 	if (c->state == CONN_WAIT) {
-		watch_want(&c->w, LOOP_HANGUP);
+		wire_want(c, LOOP_HANGUP);
 		conn_queue(c, QUEUE_QUIET);
 	}
 }
@@ -175,9 +174,9 @@ static void body_feed(struct http_conn *c, struct slice fresh)
 
 static void conn_read(struct http_conn *c)
 {
-	ssize_t n = recv(c->w.fd, chunk, sizeof(chunk), MSG_DONTWAIT);
+	ssize_t n = wire_read(c, chunk, sizeof(chunk));
 
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	if (n == -EAGAIN || n == -EINTR)
 		return;
 	if (n <= 0)
 		conn_close(c);
@@ -192,12 +191,11 @@ static void conn_read(struct http_conn *c)
 /* The peer of a waiting connection has closed, or only its sending side. */
 static void conn_hangup(struct http_conn *c)
 {
-	char byte;
-	bool closed = recv(c->w.fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno != EAGAIN;
+	bool closed = wire_is_dead(c);
 
 	if (!closed && c->waiter->gone(c, false)) {
 		c->half = true;
-		watch_want(&c->w, c->w.want & LOOP_WRITE);
+		wire_want(c, c->w.want & LOOP_WRITE);
 		return;
 	}
 	if (!closed)
@@ -205,10 +203,8 @@ static void conn_hangup(struct http_conn *c)
 	conn_close(c);
 }
 
-static void conn_ready(struct watch *w, unsigned events)
+void conn_ready(struct http_conn *c, unsigned events)
 {
-	struct http_conn *c = container_of(w, struct http_conn, w);
-
 	if (events & LOOP_READ)
 		conn_read(c);
 	else if (events & LOOP_WRITE)
@@ -219,12 +215,20 @@ static void conn_ready(struct watch *w, unsigned events)
 
 void conn_open(struct http_conn *c, int fd)
 {
-	c->w.ready = conn_ready;
-	if (watch_add(&c->w, fd, LOOP_READ) < 0) {
-		c->w.fd = fd;
+	if (wire_open(c, fd) < 0) {
 		conn_close(c);
-		return;
+	} else if (c->tls) {
+		c->state = CONN_HANDSHAKE;
+		conn_queue(c, QUEUE_HANDSHAKE);
+	} else {
+		conn_queue(c, QUEUE_IDLE);
 	}
+}
+
+void conn_begin(struct http_conn *c)
+{
+	c->state = CONN_HEAD;
+	wire_want(c, LOOP_READ);
 	conn_queue(c, QUEUE_IDLE);
 }
 
@@ -239,10 +243,11 @@ void http_wait(struct http_conn *c, const struct http_waiter *w, void *user)
  * the answer. */
 static void conn_linger(struct http_conn *c)
 {
-	shutdown(c->w.fd, SHUT_WR);
 	c->state = CONN_LINGER;
-	watch_want(&c->w, LOOP_READ);
-	conn_queue(c, QUEUE_LINGER);
+	if (wire_shut(c) < 0)
+		conn_close(c);
+	else
+		conn_queue(c, QUEUE_LINGER);
 }
 
 void conn_next(struct http_conn *c)
@@ -256,7 +261,7 @@ void conn_next(struct http_conn *c)
 	c->state = CONN_HEAD;
 	c->waiter = NULL;
 	c->half = false;
-	watch_want(&c->w, LOOP_READ);
+	wire_want(c, LOOP_READ);
 	conn_queue(c, QUEUE_IDLE);
 	if (!c->reading && x->in.len)
 		head_feed(c, (struct slice){ 0 });

@@ -7,13 +7,17 @@
 #ifndef HTTP_CONN_H
 #define HTTP_CONN_H
 
+#include <sys/types.h>
+
 #include "bounds.h"
 #include "http/chunked.h"
 #include "http/server.h"
 #include "loop/loop.h"
+#include "tls/server.h"
 
 enum conn_state {
 	CONN_FREE,
+	CONN_HANDSHAKE,
 	CONN_HEAD,   /* between requests, or a head has begun */
 	CONN_BODY,   /* the head is there, the body is not */
 	CONN_WAIT,   /* somebody works on the answer */
@@ -24,6 +28,7 @@ enum conn_state {
 /* Deadlines of one length each, so that a queue is a list in order of time. */
 enum conn_queue {
 	QUEUE_NONE,
+	QUEUE_HANDSHAKE,
 	QUEUE_HEAD,
 	QUEUE_BODY,
 	QUEUE_IDLE,
@@ -34,7 +39,7 @@ enum conn_queue {
 };
 
 struct http_conn {
-	struct watch w;
+	struct watch w; /* with TLS the stream's own is watched, and this one only says what for */
 	struct http_conn *prev, *next; /* in its queue; next also links free ones */
 	int64_t due;
 	const struct http_waiter *waiter;
@@ -48,6 +53,7 @@ struct http_conn {
 	bool half;      /* the peer will send no more */
 	bool reading;   /* inside conn_feed: it goes on with what was pipelined */
 	bool owed;      /* waiter->sent() is due */
+	bool tls;       /* its bytes go through conn_tls() */
 };
 
 struct upload {
@@ -71,9 +77,13 @@ struct extra {
 /* table.c */
 extern const struct http_server *http_server;
 struct extra *conn_extra(const struct http_conn *c);
+struct tls_server *conn_tls(const struct http_conn *c);
+struct http_conn *conn_of_tls(const struct tls_server *s);
 /* A free slot, at need by closing the connection that has waited longest without a request; NULL:
  * all are busy. */
 struct http_conn *conn_take(void);
+/* There is none, but a handshake that is going on will soon be done or given up. */
+bool conn_is_soon_free(void);
 void conn_close(struct http_conn *c);
 void conn_queue(struct http_conn *c, enum conn_queue q); /* with a new deadline */
 bool http_stopping(void);
@@ -82,6 +92,7 @@ bool http_stopping(void);
 /* An answer after which the connection ends, since what follows in it cannot be told apart any
  * more. */
 void conn_refuse(struct http_conn *c, int status);
+void conn_refuse_plain(struct http_conn *c); /* HTTP where TLS is spoken */
 /* The route of that path and method; NULL and the methods that are allowed there, 0: no such path.
  */
 const struct http_route *route_find(const struct http_head *h, unsigned *allowed);
@@ -111,10 +122,28 @@ void body_first(struct http_conn *c);
 int upload_feed(struct extra *x, struct slice *in) __attribute__((warn_unused_result));
 void upload_give(struct extra *x);
 
+/* wire.c: the bytes of a connection, as they are or through TLS */
+int wire_open(struct http_conn *c, int fd) __attribute__((warn_unused_result)); /* 0 or -errno */
+void wire_close(struct http_conn *c);
+/* What conn_ready is to be called for: LOOP_READ, LOOP_WRITE, LOOP_HANGUP. */
+void wire_want(struct http_conn *c, unsigned want);
+/* > 0 bytes, 0: the peer has ended, or -errno (-EAGAIN). */
+ssize_t wire_read(struct http_conn *c, void *p, size_t n);
+/* As much as the socket takes now; what has gone is cut off the parts. 0 or -errno. */
+int wire_send(struct http_conn *c, struct slice *parts, int *count);
+/* Bytes that wire_send has taken are still to leave. */
+bool wire_busy(const struct http_conn *c);
+/* The peer, which has hung up, will not read either. */
+bool wire_is_dead(const struct http_conn *c);
+/* We send no more; what still comes is read as it is. 0 or -errno. */
+int wire_shut(struct http_conn *c) __attribute__((warn_unused_result));
+
 /* conn.c */
 void conn_open(struct http_conn *c, int fd);
-void conn_next(struct http_conn *c); /* the answer is out: on with the connection */
-void conn_late(struct http_conn *c); /* its deadline has passed */
+void conn_ready(struct http_conn *c, unsigned events);
+void conn_begin(struct http_conn *c); /* it may send its first request */
+void conn_next(struct http_conn *c);  /* the answer is out: on with the connection */
+void conn_late(struct http_conn *c);  /* its deadline has passed */
 
 /* listen.c */
 void listen_stop(void);

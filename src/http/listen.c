@@ -35,9 +35,14 @@ static bool accept_one(int listener)
 {
 	union socket_address a = { 0 };
 	socklen_t len = sizeof(a);
-	int on = 1, fd = accept4(listener, &a.any, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct http_conn *c;
+	int on = 1, fd;
 
+	if (conn_is_soon_free()) { /* until then they wait in the kernel's queue */
+		listen_pause();
+		return false;
+	}
+	fd = accept4(listener, &a.any, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0) {
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
 			listen_pause();

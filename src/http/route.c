@@ -26,7 +26,7 @@ static const char *refusal_text(int status)
 	return "Bad request: not a well-formed HTTP request";
 }
 
-void conn_refuse(struct http_conn *c, int status)
+static void refuse(struct http_conn *c, int status, const char *text)
 {
 	char mem[512];
 	struct buf fields, body;
@@ -38,9 +38,19 @@ void conn_refuse(struct http_conn *c, int status)
 		http_server->fields(NULL, &fields);
 	if (status == 503)
 		buf_puts(&fields, "Retry-After: 1\r\n");
-	buf_printf(&body, "{\"error\":\"%s\"}", refusal_text(status));
+	buf_printf(&body, "{\"error\":\"%s\"}", text);
 	c->keep_alive = false;
 	http_answer(c, status, "application/json", buf_all(&fields), buf_all(&body));
+}
+
+void conn_refuse(struct http_conn *c, int status)
+{
+	refuse(c, status, refusal_text(status));
+}
+
+void conn_refuse_plain(struct http_conn *c)
+{
+	refuse(c, 400, "This port speaks https: the URL must begin with https://");
 }
 
 /* --- routes --- */

@@ -1,6 +1,5 @@
 /* Answers: building heads, sending what the socket takes, keeping the rest. */
 #include <errno.h>
-#include <sys/socket.h>
 
 #include "base/clock.h"
 #include "http/conn.h"
@@ -96,44 +95,11 @@ void http_put_head(struct http_conn *c, struct buf *b, int status, const char *t
 
 /* --- sending --- */
 
-/* Forgets n bytes at the front of the parts. */
-static void parts_drop(struct slice *parts, int *count, size_t n)
+static bool out_pending(const struct http_conn *c)
 {
-	int i = 0;
+	const struct extra *x = conn_extra(c);
 
-	while (i < *count && n >= parts[i].n)
-		n -= parts[i++].n;
-	for (int k = i; k < *count; k++)
-		parts[k - i] = parts[k];
-	*count -= i;
-	if (*count)
-		parts[0] = slice_from(parts[0], n);
-}
-
-/* As much as the socket takes. 0: all or the socket is full; -errno: the connection is broken. */
-static int parts_send(int fd, struct slice *parts, int *count)
-{
-	struct iovec v[HTTP_PARTS_MAX + 1];
-	struct msghdr m = { .msg_iov = v };
-	ssize_t n;
-
-	while (*count) {
-		for (int i = 0; i < *count; i++)
-			v[i] = (struct iovec){ (void *)(uintptr_t)parts[i].p, parts[i].n };
-		m.msg_iovlen = (__typeof__(m.msg_iovlen))*count; /* size_t or int, as libc has it */
-		n = sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return errno == EAGAIN ? 0 : -errno;
-		parts_drop(parts, count, (size_t)n);
-	}
-	return 0;
-}
-
-static bool out_pending(const struct extra *x)
-{
-	return x->out.len > x->out_sent || x->parts_n;
+	return x->out.len > x->out_sent || x->parts_n || wire_busy(c);
 }
 
 static bool out_open(struct extra *x)
@@ -142,15 +108,15 @@ static bool out_open(struct extra *x)
 }
 
 /* What was copied, then the parts. 0 or -errno. */
-static int out_send(int fd, struct extra *x)
+static int out_send(struct http_conn *c, struct extra *x)
 {
 	struct slice copied = slice_from(buf_all(&x->out), x->out_sent);
-	int n = copied.n > 0, r = parts_send(fd, &copied, &n);
+	int n = copied.n > 0, r = wire_send(c, &copied, &n);
 
 	if (r == 0 && n == 0) {
 		buf_cut(&x->out, 0);
 		x->out_sent = 0;
-		return parts_send(fd, x->parts, &x->parts_n);
+		return wire_send(c, x->parts, &x->parts_n);
 	}
 	x->out_sent = x->out.len - copied.n;
 	return r;
@@ -174,13 +140,12 @@ void conn_write(struct http_conn *c)
 {
 	struct extra *x = conn_extra(c);
 
-	if (out_send(c->w.fd, x) < 0) {
+	if (out_send(c, x) < 0) {
 		conn_close(c);
 	} else if (c->state == CONN_WAIT) { /* in the middle of a stream */
-		watch_want(
-			&c->w, (out_pending(x) ? LOOP_WRITE : 0u) | (c->half ? 0u : LOOP_HANGUP));
-	} else if (out_pending(x)) {
-		watch_want(&c->w, LOOP_WRITE);
+		wire_want(c, (out_pending(c) ? LOOP_WRITE : 0u) | (c->half ? 0u : LOOP_HANGUP));
+	} else if (out_pending(c)) {
+		wire_want(c, LOOP_WRITE);
 		conn_queue(c, QUEUE_SEND);
 	} else {
 		conn_sent(c);
@@ -203,14 +168,14 @@ void http_answer(
 	if (c->head_only || !body.n)
 		n = 1;
 	c->state = CONN_SEND;
-	r = parts_send(c->w.fd, parts, &n);
+	r = wire_send(c, parts, &n);
 	if (r == 0 && n && !out_open(x))
 		r = -ENOMEM;
 	for (int i = 0; r == 0 && i < n; i++)
 		buf_slice(&x->out, parts[i]);
 	if (r < 0 || head.failed || x->out.failed)
 		conn_close(c);
-	else if (n)
+	else if (n || wire_busy(c))
 		conn_write(c);
 	else
 		conn_sent(c);
@@ -225,11 +190,12 @@ void http_send(struct http_conn *c, const struct slice *parts, int n)
 	memcpy(rest, parts, (size_t)n * sizeof(*parts));
 	c->owed = true;
 	c->state = CONN_SEND;
-	if (!out_pending(x))
-		r = parts_send(c->w.fd, rest, &n);
+	if (!out_pending(c))
+		r = wire_send(c, rest, &n);
 	if (r < 0) {
 		conn_close(c);
-	} else if (!n) { /* as nearly always: the extra part of the connection is not touched */
+	} else if (!n && !wire_busy(c)) { /* as nearly always: the extra part of the connection is
+					     not touched */
 		conn_sent(c);
 	} else {
 		memcpy(x->parts, rest, (size_t)n * sizeof(*rest));
@@ -265,7 +231,7 @@ bool http_stream(struct http_conn *c, const char *type, struct slice fields, str
 {
 	struct extra *x = conn_extra(c);
 
-	if (out_pending(x) || !stream_put(c, type, fields, message.n))
+	if (out_pending(c) || !stream_put(c, type, fields, message.n))
 		return false;
 	buf_slice(&x->out, message);
 	if (c->minor > 0)

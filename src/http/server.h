@@ -54,6 +54,7 @@ struct http_server {
 	 * with NULL. */
 	void (*fields)(const struct http_head *h, struct buf *b);
 	unsigned max_conns;
+	bool tls; /* all connections are, with what tls_server_load has loaded */
 };
 
 /* The server is borrowed for the life of the program. 0 or -ENOMEM. */

@@ -1,8 +1,6 @@
 /* The table of connections: slots, deadlines, closing. */
 #include <errno.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "http/conn.h"
 
@@ -11,6 +9,7 @@ const struct http_server *http_server;
 static struct {
 	struct http_conn *conns;
 	struct extra *extras;
+	struct tls_server *tls; /* likewise; NULL without TLS */
 	unsigned max, top, count;
 	struct http_conn *free; /* last in, first out */
 	struct {
@@ -21,6 +20,7 @@ static struct {
 } table;
 
 static const int queue_ms[QUEUES] = {
+	[QUEUE_HANDSHAKE] = HANDSHAKE_MS,
 	[QUEUE_HEAD] = HEAD_MS,
 	[QUEUE_BODY] = BODY_MS,
 	[QUEUE_IDLE] = IDLE_MS,
@@ -47,12 +47,24 @@ int http_init(const struct http_server *s)
 	table.timer.fire = deadlines;
 	table.conns = untouched(table.max * sizeof(*table.conns));
 	table.extras = untouched(table.max * sizeof(*table.extras));
-	return table.conns && table.extras ? 0 : -ENOMEM;
+	if (s->tls)
+		table.tls = untouched(table.max * sizeof(*table.tls));
+	return table.conns && table.extras && (table.tls || !s->tls) ? 0 : -ENOMEM;
 }
 
 struct extra *conn_extra(const struct http_conn *c)
 {
 	return &table.extras[c - table.conns];
+}
+
+struct tls_server *conn_tls(const struct http_conn *c)
+{
+	return &table.tls[c - table.conns];
+}
+
+struct http_conn *conn_of_tls(const struct tls_server *s)
+{
+	return &table.conns[s - table.tls];
 }
 
 unsigned http_conn_count(void)
@@ -123,24 +135,48 @@ static void deadlines(struct timer *t)
 
 /* --- slots --- */
 
-static bool evict(void)
+/* A handshake that may soon be done is left in peace: it has cost more than what follows it. */
+static bool may_go(const struct http_conn *c)
 {
-	static const enum conn_queue order[] = { QUEUE_LINGER, QUEUE_IDLE, QUEUE_HEAD, QUEUE_BODY };
+	return c->queue != QUEUE_HANDSHAKE ||
+	       loop_now() - c->due + HANDSHAKE_MS >= HANDSHAKE_GRACE_MS;
+}
 
-	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
-		if (table.queues[order[i]].first) {
-			conn_close(table.queues[order[i]].first);
-			return true;
-		}
-	return false;
+/* The one that has waited longest without a request; NULL: all have one. */
+static struct http_conn *least_wanted(void)
+{
+	static const enum conn_queue order[] = { QUEUE_LINGER, QUEUE_HANDSHAKE, QUEUE_IDLE,
+		QUEUE_HEAD, QUEUE_BODY };
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
+		struct http_conn *c = table.queues[order[i]].first;
+
+		if (c && may_go(c))
+			return c;
+	}
+	return NULL;
+}
+
+static bool is_full(void)
+{
+	return !table.free && table.top == table.max;
+}
+
+bool conn_is_soon_free(void)
+{
+	return is_full() && table.queues[QUEUE_HANDSHAKE].first && !least_wanted();
 }
 
 struct http_conn *conn_take(void)
 {
 	struct http_conn *c;
 
-	if (!table.free && table.top == table.max && !evict())
-		return NULL;
+	if (is_full()) {
+		c = least_wanted();
+		if (!c)
+			return NULL;
+		conn_close(c);
+	}
 	c = table.free;
 	if (c)
 		table.free = c->next;
@@ -170,9 +206,7 @@ void conn_close(struct http_conn *c)
 
 	if (c->state == CONN_FREE)
 		return;
-	watch_del(&c->w);
-	shutdown(c->w.fd, SHUT_RDWR); /* a forked worker may still hold a copy of the descriptor */
-	close(c->w.fd);
+	wire_close(c);
 	queue_leave(c);
 	extra_release(conn_extra(c));
 	was = c->state;
@@ -188,12 +222,12 @@ void conn_close(struct http_conn *c)
 
 void http_stop(void)
 {
+	static const enum conn_queue unasked[] = { QUEUE_HANDSHAKE, QUEUE_IDLE, QUEUE_HEAD,
+		QUEUE_BODY };
+
 	table.stopping = true;
 	listen_stop();
-	while (table.queues[QUEUE_IDLE].first)
-		conn_close(table.queues[QUEUE_IDLE].first);
-	while (table.queues[QUEUE_HEAD].first)
-		conn_close(table.queues[QUEUE_HEAD].first);
-	while (table.queues[QUEUE_BODY].first)
-		conn_close(table.queues[QUEUE_BODY].first);
+	for (size_t i = 0; i < sizeof(unasked) / sizeof(*unasked); i++)
+		while (table.queues[unasked[i]].first)
+			conn_close(table.queues[unasked[i]].first);
 }

@@ -238,10 +238,12 @@ bool tls_server_met_http(const struct tls_server *s)
 
 enum {
 	ALERT = BR_ERR_RECV_FATAL_ALERT,
-	ALERT_BAD_CERTIFICATE = 42, /* RFC 5246 section 7.2 */
+	ALERT_HANDSHAKE_FAILURE = 40, /* RFC 5246 section 7.2 */
+	ALERT_BAD_CERTIFICATE = 42,
 	ALERT_CERTIFICATE_EXPIRED = 45,
 	ALERT_CERTIFICATE_UNKNOWN = 46,
 	ALERT_UNKNOWN_CA = 48,
+	ALERT_PROTOCOL_VERSION = 70,
 };
 
 static const struct {
@@ -254,7 +256,9 @@ static const struct {
 	{ ALERT + ALERT_UNKNOWN_CA, "the client does not trust the certificate's CA" },
 	{ BR_ERR_UNSUPPORTED_VERSION, "the client does not speak TLS 1.2" },
 	{ BR_ERR_BAD_VERSION, "the client does not speak TLS" },
-	{ BR_ERR_BAD_HANDSHAKE, "the client has no cipher suite or curve in common with us" },
+	{ BR_ERR_SEND_FATAL_ALERT + ALERT_PROTOCOL_VERSION, "the client does not speak TLS 1.2" },
+	{ BR_ERR_SEND_FATAL_ALERT + ALERT_HANDSHAKE_FAILURE,
+		"the client has no cipher suite or curve that we have" },
 	{ 0 },
 };
 

@@ -97,10 +97,10 @@ static void state_follow(struct tls_stream *t)
 		open_now(t);
 }
 
-/* Is there somebody for what the peer sends? */
+/* Is there somebody for what the peer sends, bytes or an end? */
 static bool reads(const struct tls_stream *t)
 {
-	return t->state == TLS_HANDSHAKE || (t->state == TLS_OPEN && t->want & LOOP_READ);
+	return t->state == TLS_HANDSHAKE || (t->state == TLS_OPEN && t->want);
 }
 
 static void wants_set(struct tls_stream *t)
@@ -152,15 +152,12 @@ static void tell(struct tls_stream *t)
 	t->changed(t);
 }
 
-static void advance(struct tls_stream *t)
-{
-	pump(t);
-	tell(t);
-}
-
 static void turn_run(struct turn *turn)
 {
-	advance(container_of(turn, struct tls_stream, turn));
+	struct tls_stream *t = container_of(turn, struct tls_stream, turn);
+
+	pump(t);
+	tell(t);
 }
 
 static void stream_ready(struct watch *w, unsigned events)
@@ -172,8 +169,10 @@ static void stream_ready(struct watch *w, unsigned events)
 		turn_wait(&t->turn);
 		return;
 	}
-	t->hung = events & LOOP_HANGUP && !(t->want & LOOP_READ);
-	advance(t);
+	pump(t);
+	/* its bytes are in the way of the end that it may have said */
+	t->hung = events & LOOP_HANGUP && t->state == TLS_OPEN && tls_readable(t).n > 0;
+	tell(t);
 }
 
 /* What happened while the owner was calling us is told before the loop sleeps. */

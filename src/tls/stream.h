@@ -35,7 +35,7 @@ struct tls_stream {
 
 	enum tls_state state;
 	int error; /* in TLS_FAILED: > 0 the engine's code, < 0 -errno */
-	bool hung; /* the peer will send no more, noticed while nothing was read */
+	bool hung; /* the peer will send no more, behind bytes that wait */
 
 	/* private to stream.c; watch.fd is the socket */
 	struct watch watch;
@@ -59,8 +59,8 @@ void tls_stream_end(struct tls_stream *t);
 int tls_stream_leave(struct tls_stream *t) __attribute__((warn_unused_result));
 
 /*
- * What the owner wants to hear of once the handshake is done: LOOP_READ, as at first, or not, then
- * the peer's bytes wait in the socket; LOOP_HANGUP: that it has hung up.
+ * What the owner wants to hear of once the handshake is done: LOOP_READ, as at first: bytes and the
+ * end; LOOP_HANGUP: the end alone, while bytes wait; nothing: then all waits in the socket.
  */
 void tls_want(struct tls_stream *t, unsigned want);
 
