@@ -173,11 +173,11 @@ static int cmd_health(int argc, char **argv)
 	if (r)
 		return r;
 	buf_over(&b, text_mem, sizeof(text_mem));
-	buf_puts(&b, "http://");
+	buf_puts(&b, cfg.tls_cert ? "https://" : "http://");
 	authority_put(&b, cfg.host, (unsigned)cfg.port);
 	buf_puts(&b, "/health");
 	buf_putc(&b, '\0');
-	return health_probe(words ? argv[0] : text_mem);
+	return health_probe(words ? argv[0] : text_mem, cfg.tls_cert);
 }
 
 static int cmd_ca(int argc, char **argv)

@@ -1,4 +1,7 @@
-/* The probe of /health, for containers: one request with a blocking socket. */
+/*
+ * The probe of /health, for containers: one request with a blocking socket, or with TLS where this
+ * machine's own server speaks it (decision 60).
+ */
 #include <errno.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -10,23 +13,29 @@
 #include "bounds.h"
 #include "config.h"
 #include "front/health.h"
+#include "front/probe_tls.h"
 #include "http/authority.h"
 #include "http/head.h"
 #include "json/json.h"
+#include "tls/roots.h"
 #include "version.h"
 
 enum {
 	ANSWER_MAX = 16 * KIB,
 	TOKENS_MEM = 16 * KIB,
 	ADDRESSES_MAX = 2,
+	REQUEST_MAX_SIZE = PUBLIC_URL_MAX + 200,
 };
 
 struct probe {
 	const char *url;
 	struct slice name, path; /* "host[:port]" as given; path with its slash */
+	struct slice request;
 	unsigned char address[ADDRESSES_MAX][16];
 	int addresses, port;
-	int64_t give_up; /* in clock_ms */
+	bool https;
+	struct tls_roots pinned; /* the first of them */
+	int64_t give_up;         /* in clock_ms */
 	struct buf answer;
 };
 
@@ -53,18 +62,29 @@ static int url_parse(struct probe *p)
 	if (!authority_parse_url(url, &a, &p->path))
 		return complain(
 			2, "health: %s is no URL such as http://127.0.0.1:8080/health", p->url);
-	if (http_same(a.scheme, "https"))
-		return complain(2, "health: https cannot be probed by this build, which has no TLS "
-				   "yet; use http");
 	if (!addresses_of(p, a.host))
 		return complain(2, "health: %.*s is a name; use a numeric address, or localhost",
 			SLICE(a.host));
 	rest = slice_head(url, url.n - p->path.n);
 	p->name = slice_from(rest, a.scheme.n + sizeof("://") - 1);
 	p->port = a.port;
+	p->https = http_same(a.scheme, "https");
 	if (p->path.n <= 1)
 		p->path = LIT("/health");
 	return 0;
+}
+
+/* HTTP/1.0, so that the answer is never chunked and ends with the connection. */
+static int request_make(struct probe *p)
+{
+	static char mem[REQUEST_MAX_SIZE];
+	struct buf b;
+
+	buf_over(&b, mem, sizeof(mem));
+	buf_printf(&b, "GET %.*s HTTP/1.0\r\nHost: %.*s\r\nUser-Agent: sandstorm-mcp/%s\r\n\r\n",
+		SLICE(p->path), SLICE(p->name), SERVER_VERSION);
+	p->request = buf_all(&b);
+	return b.failed ? complain(2, "health: the URL is over %d bytes long", PUBLIC_URL_MAX) : 0;
 }
 
 /* --- the exchange --- */
@@ -88,20 +108,11 @@ static int failure(void)
 	return errno == EAGAIN || errno == EINPROGRESS ? -ETIMEDOUT : -errno;
 }
 
-/* HTTP/1.0, so that the answer is never chunked and ends with the connection. */
-static int request_send(const struct probe *p, int fd)
+static int request_send(int fd, struct slice s)
 {
-	char mem[PUBLIC_URL_MAX + 200];
-	struct slice s;
-	struct buf b;
 	ssize_t n;
 
-	buf_over(&b, mem, sizeof(mem));
-	buf_printf(&b, "GET %.*s HTTP/1.0\r\nHost: %.*s\r\nUser-Agent: sandstorm-mcp/%s\r\n\r\n",
-		SLICE(p->path), SLICE(p->name), SERVER_VERSION);
-	if (b.failed)
-		return -ENAMETOOLONG;
-	for (s = buf_all(&b); s.n > 0; s = slice_from(s, (size_t)n)) {
+	for (; s.n > 0; s = slice_from(s, (size_t)n)) {
 		n = send(fd, s.p, s.n, MSG_NOSIGNAL);
 		if (n < 0)
 			return failure();
@@ -115,7 +126,7 @@ static int answer_read(struct probe *p, int fd)
 	ssize_t n = 1;
 	int r = 0;
 
-	for (b->len = 0; n > 0 && b->len < b->max; b->len += (size_t)n) {
+	for (; n > 0 && b->len < b->max; b->len += (size_t)n) {
 		r = limit(p, fd);
 		if (r < 0)
 			return r;
@@ -124,6 +135,22 @@ static int answer_read(struct probe *p, int fd)
 			return failure();
 	}
 	return 0;
+}
+
+/* What goes over a connection, which is closed then. 0 or -errno. */
+static int converse(struct probe *p, int fd)
+{
+	int r;
+
+	buf_cut(&p->answer, 0);
+	if (p->https)
+		return probe_tls(
+			fd, &p->pinned.cert[0], p->request, &p->answer, p->give_up - clock_ms());
+	r = request_send(fd, p->request);
+	if (r == 0)
+		r = answer_read(p, fd);
+	close(fd);
+	return r;
 }
 
 /* 0 or -errno. */
@@ -139,9 +166,7 @@ static int exchange(struct probe *p, const unsigned char addr[16])
 	if (r == 0 && connect(fd, &a.any, len) < 0)
 		r = failure();
 	if (r == 0)
-		r = request_send(p, fd);
-	if (r == 0)
-		r = answer_read(p, fd);
+		return converse(p, fd);
 	close(fd);
 	return r;
 }
@@ -186,11 +211,36 @@ static int judge(const struct probe *p)
 	return 0;
 }
 
-int health_probe(const char *url)
+static int pin_load(struct probe *p, const char *cert_path)
+{
+	char mem[256];
+	struct buf why;
+
+	if (!cert_path)
+		return complain(2, "health: https can be probed where SANDSTORM_TLS_CERT names the "
+				   "certificate of the server");
+	buf_over(&why, mem, sizeof(mem));
+	if (tls_roots_read(&p->pinned, cert_path, &why) < 0)
+		return complain(2, "SANDSTORM_TLS_CERT %s: %.*s", cert_path, SLICE(buf_all(&why)));
+	return 0;
+}
+
+static const char *failure_text(int r)
+{
+	if (r == -EKEYREJECTED)
+		return "it has another key than SANDSTORM_TLS_CERT; a server rereads it at SIGHUP";
+	return r == -EPROTO ? "it does not speak TLS 1.2" : strerror(-r);
+}
+
+int health_probe(const char *url, const char *cert_path)
 {
 	struct probe p = { .url = url, .give_up = clock_ms() + PROBE_MS };
 	int r = url_parse(&p);
 
+	if (r == 0)
+		r = request_make(&p);
+	if (r == 0 && p.https)
+		r = pin_load(&p, cert_path);
 	if (r)
 		return r;
 	buf_over(&p.answer, answer_mem, sizeof(answer_mem));
@@ -198,7 +248,7 @@ int health_probe(const char *url)
 	if (r < 0 && p.addresses > 1 && exchange(&p, p.address[1]) == 0)
 		r = 0;
 	if (r < 0)
-		return complain(1, "health: %s cannot be reached: %s", url, strerror(-r));
+		return complain(1, "health: %s cannot be reached: %s", url, failure_text(r));
 	return judge(&p);
 }
 
@@ -216,6 +266,7 @@ bool health_is_ours(const unsigned char address[16], unsigned port)
 
 	p.give_up = clock_ms() + PROBE_MS;
 	buf_over(&p.answer, answer_mem, sizeof(answer_mem));
-	return exchange(&p, address) == 0 && answer_status(buf_all(&p.answer), &body) == 200 &&
-	       body_parse(&p, body, &d) && health_says_ours(&d);
+	return request_make(&p) == 0 && exchange(&p, address) == 0 &&
+	       answer_status(buf_all(&p.answer), &body) == 200 && body_parse(&p, body, &d) &&
+	       health_says_ours(&d);
 }

@@ -1,6 +1,7 @@
 /*
  * TLS 1.2 connections to a server whose certificate leads to one of the roots and bears the host's
- * name. No function of this header makes another kind; `sandstorm-mcp ca` has tls/unverified.h.
+ * name. No function of this header makes another kind; `sandstorm-mcp ca` has tls/unverified.h,
+ * `health` tls/pinned.h.
  */
 #ifndef TLS_CLIENT_H
 #define TLS_CLIENT_H
@@ -37,8 +38,9 @@ struct tls_client {
 	struct tls_stream stream; /* the owner sets stream.changed */
 
 	/* private to client.c */
-	struct tls_peer *peer; /* NULL: an unverified connection */
+	struct tls_peer *peer; /* NULL: an unverified or a pinned connection */
 	const char *host;
+	const struct cert *pin;     /* of a pinned one */
 	struct client_state *state; /* the first thing in mem; NULL: not connected */
 	bool opened;                /* the handshake was finished */
 	struct buf mem;

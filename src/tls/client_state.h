@@ -20,9 +20,10 @@ struct blind {
 struct client_state {
 	br_ssl_client_context engine;
 	union {
-		const br_x509_class *vtable; /* what both begin with */
+		const br_x509_class *vtable; /* what all begin with */
 		struct verify verify;
 		struct blind blind;
+		br_x509_knownkey_context known;
 	} x509;
 };
 

@@ -201,7 +201,7 @@ static int probed(
 		serve_once(s.fd, path, text, slow);
 	close(s.fd);
 	snprintf(url, sizeof(url), "http://%s:%d%s", host, s.port, url_path);
-	r = health_probe(url);
+	r = health_probe(url, NULL);
 	waitpid(s.pid, &status, 0);
 	assert_int_equal(status, 0);
 	return r;
@@ -255,21 +255,21 @@ static void test_a_server_that_is_not_there(void **state)
 	(void)state;
 	close(s.fd);
 	snprintf(url, sizeof(url), "http://localhost:%d", s.port);
-	assert_int_equal(health_probe(url), 1);
+	assert_int_equal(health_probe(url, NULL), 1);
 	snprintf(url, sizeof(url), "http://[::1]:%d/", s.port);
-	assert_int_equal(health_probe(url), 1);
+	assert_int_equal(health_probe(url, NULL), 1);
 }
 
 static void test_bad_urls_are_usage_errors(void **state)
 {
 	(void)state;
-	assert_int_equal(health_probe("127.0.0.1:8080"), 2);
-	assert_int_equal(health_probe(""), 2);
-	assert_int_equal(health_probe("ftp://127.0.0.1/"), 2);
-	assert_int_equal(health_probe("http://127.0.0.1:x/"), 2);
-	assert_int_equal(health_probe("http://127.0.0.1/a\r\nb"), 2);
-	assert_int_equal(health_probe("https://127.0.0.1/health"), 2);
-	assert_int_equal(health_probe("http://mcp.example.com/health"), 2);
+	assert_int_equal(health_probe("127.0.0.1:8080", NULL), 2);
+	assert_int_equal(health_probe("", NULL), 2);
+	assert_int_equal(health_probe("ftp://127.0.0.1/", NULL), 2);
+	assert_int_equal(health_probe("http://127.0.0.1:x/", NULL), 2);
+	assert_int_equal(health_probe("http://127.0.0.1/a\r\nb", NULL), 2);
+	assert_int_equal(health_probe("https://127.0.0.1/health", NULL), 2);
+	assert_int_equal(health_probe("http://mcp.example.com/health", NULL), 2);
 }
 
 int main(void)
