@@ -9,6 +9,7 @@
 #include "bounds.h"
 #include "front/ca.h"
 #include "front/call.h"
+#include "front/cert.h"
 #include "front/doctor.h"
 #include "front/health.h"
 #include "front/token.h"
@@ -217,6 +218,23 @@ static int cmd_doctor(int argc, char **argv)
 	return doctor_run(&d);
 }
 
+static int cmd_cert(int argc, char **argv)
+{
+	struct cert_options o = { .hosts = take_value(&argc, argv, "--host") };
+	int words, r = start_config(&cfg, argc, argv, &words);
+
+	if (r == 0)
+		r = too_many(words, 1, argv);
+	if (r == 0 && (!o.hosts || words == 0))
+		r = complain(2, "cert needs the server's names and a directory: cert --host "
+				"box.lan,192.168.1.5 tls");
+	if (r)
+		return r;
+	o.dir = argv[0];
+	o.port = (unsigned)cfg.port;
+	return cert_run(&o);
+}
+
 /* What `make CA=ca.pem` has built in. */
 static void put_roots(struct buf *b, const struct tls_roots *roots)
 {
@@ -269,6 +287,7 @@ static const struct command {
 	{ "health [URL]", cmd_health, "is a server alive and well?" },
 	{ "ca URL [FILE]", cmd_ca, "a master's CA, checked by --fingerprint HEX" },
 	{ "doctor [--probe]", cmd_doctor, "what stands between us and the master" },
+	{ "cert DIR", cmd_cert, "a CA, and a certificate for --host NAMES" },
 	{ "tools [--json]", cmd_tools, "list the tools" },
 	{ "call TOOL [JSON]", cmd_call, "call one tool and print its text" },
 	{ "--version", cmd_version, "version, what is inside; --verbose: the CA" },

@@ -131,20 +131,56 @@ static int temp_name(const char *path, char *out, size_t size)
 	return b.failed ? -ENAMETOOLONG : 0;
 }
 
+/* The new file beside the old one, ready to take its name; temp has PATH_MAX bytes. */
+static int prepare(const struct new_file *f, char *temp)
+{
+	int r = temp_name(f->path, temp, PATH_MAX);
+
+	if (r == 0)
+		r = create_file(temp, f->mode, f->text);
+	if (r < 0)
+		return r;
+	r = keep_owner(temp, f->path);
+	if (r < 0)
+		unlink(temp);
+	return r;
+}
+
+static int put_in_place(const char *temp, const char *path)
+{
+	int r;
+
+	if (rename(temp, path) == 0)
+		return sync_directory(path);
+	r = -errno;
+	unlink(temp);
+	return r;
+}
+
 int replace_file(const char *path, mode_t mode, struct slice text)
 {
 	char temp[PATH_MAX];
-	int r = temp_name(path, temp, sizeof(temp));
+	struct new_file f = { path, mode, text };
+	int r = prepare(&f, temp);
 
-	if (r == 0)
-		r = create_file(temp, mode, text);
+	return r < 0 ? r : put_in_place(temp, path);
+}
+
+int replace_pair(const struct new_file *first, const struct new_file *second)
+{
+	char temp[PATH_MAX], temp2[PATH_MAX];
+	int r = prepare(first, temp);
+
 	if (r < 0)
 		return r;
-	r = keep_owner(temp, path);
-	if (r == 0 && rename(temp, path) < 0)
-		r = -errno;
+	r = prepare(second, temp2);
+	if (r < 0) {
+		unlink(temp);
+		return r;
+	}
+	r = put_in_place(temp, first->path);
 	if (r == 0)
-		return sync_directory(path);
-	unlink(temp);
+		return put_in_place(temp2, second->path);
+	unlink(temp2);
 	return r;
 }

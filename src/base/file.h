@@ -25,6 +25,16 @@ int create_file(const char *path, mode_t mode, struct slice text)
 int replace_file(const char *path, mode_t mode, struct slice text)
 	__attribute__((warn_unused_result));
 
+struct new_file {
+	const char *path;
+	mode_t mode;
+	struct slice text;
+};
+
+/* The same for two files that go together: both are written before one is replaced. */
+int replace_pair(const struct new_file *first, const struct new_file *second)
+	__attribute__((warn_unused_result));
+
 int write_all(int fd, struct slice s) __attribute__((warn_unused_result)); /* 0 or -errno */
 
 #endif

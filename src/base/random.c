@@ -6,6 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { RANDOM_PAUSE_MS = 50 };
+
 /*
  * Bytes that do not repeat within a machine: time, pid and a counter, stirred until each bit
  * depends on all.
@@ -42,6 +44,15 @@ static size_t take(unsigned char *out, size_t n)
 int random_key(unsigned char *out, size_t n)
 {
 	return take(out, n) == n ? 0 : -EAGAIN;
+}
+
+void random_wait(void)
+{
+	const struct timespec pause = { 0, RANDOM_PAUSE_MS * 1000000L };
+	unsigned char byte;
+
+	while (random_key(&byte, sizeof(byte)) < 0)
+		nanosleep(&pause, NULL);
 }
 
 void random_name(unsigned char *out, size_t n)

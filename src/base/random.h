@@ -15,5 +15,7 @@ void random_name(unsigned char *out, size_t n);
 /* n bytes for keys and secrets, without blocking. 0, or -EAGAIN before the kernel's pool is ready.
  */
 int random_key(unsigned char *out, size_t n) __attribute__((warn_unused_result));
+/* Until random_key has some: blocks, for commands that have nothing else to do. */
+void random_wait(void);
 
 #endif

@@ -5,8 +5,10 @@
 #include "front/oauth_reply.h"
 #include "front/page.h"
 #include "front/page_home.h"
+#include "front/page_trust.h"
 #include "base/str.h"
 #include "http/head.h"
+#include "tls/server.h"
 #include "version.h"
 
 enum { PAGE_MAX = 16 * KIB };
@@ -88,6 +90,8 @@ void page_home_serve(struct http_request *r)
 			"token of this server, once.</p>");
 	for (const struct recipe *p = recipes; p->client; p++)
 		put_recipe(&page, p, buf_all(&url));
+	if (tls_server_root())
+		page_put_trust(&page, tls_server_root());
 	page_end(&page);
 	oauth_html(r, 200, (struct slice){ 0 }, &page);
 }

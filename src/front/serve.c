@@ -13,6 +13,8 @@
 #include "front/session_api.h"
 #include "http/authority.h"
 #include "mcp/job.h"
+#include "tls/pem.h"
+#include "tls/server.h"
 
 enum { STOP_TICK_MS = 20 };
 
@@ -35,6 +37,25 @@ static void serve_health(struct http_request *r)
 	http_answer(r->conn, 200, "application/json", buf_all(&fields), buf_all(&body));
 }
 
+/* What clients have to trust, where it is a CA of our own; they compare its fingerprint. */
+static void serve_ca(struct http_request *r)
+{
+	static char mem[2 * CERT_MAX];
+	char fields_mem[1 * KIB];
+	const struct cert *root = tls_server_root();
+	struct buf pem, fields;
+
+	if (!root) {
+		gate_refuse(r, 404, (struct slice){ 0 }, "Not found");
+		return;
+	}
+	buf_over(&pem, mem, sizeof(mem));
+	pem_put(&pem, "CERTIFICATE", root->der);
+	buf_over(&fields, fields_mem, sizeof(fields_mem));
+	gate_fields(r->head, &fields);
+	http_answer(r->conn, 200, "application/x-x509-ca-cert", buf_all(&fields), buf_all(&pem));
+}
+
 enum {
 	GET = 1 << HTTP_GET,
 	READ = GET | 1 << HTTP_OPTIONS,
@@ -48,6 +69,7 @@ static const struct http_route routes[] = {
 	{ "/", GET, NULL, page_home_serve },
 	{ "/health", GET, NULL, serve_health },
 	{ "/session/", EVERY, session_api_gate, session_api_serve },
+	{ "/ca.pem", GET, NULL, serve_ca },
 	{ "/.well-known/oauth-protected-resource", READ, gate_open, oauth_serve_resource },
 	{ "/.well-known/oauth-protected-resource/mcp", READ, gate_open, oauth_serve_resource },
 	{ "/.well-known/oauth-authorization-server", READ, gate_open, oauth_serve_server },

@@ -1,7 +1,6 @@
 #include "front/token.h"
 
 #include <errno.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/base64.h"
@@ -13,19 +12,7 @@
 enum {
 	RANDOM_BYTES = 32,
 	TEXT_MAX = 64,
-	RANDOM_PAUSE_MS = 50,
 };
-
-/* Nothing else is to be done before the kernel's pool is ready, so this waits for it. */
-static int wait_for_key(unsigned char *out, size_t n)
-{
-	const struct timespec pause = { 0, RANDOM_PAUSE_MS * 1000000L };
-	int r;
-
-	while ((r = random_key(out, n)) == -EAGAIN)
-		nanosleep(&pause, NULL);
-	return r;
-}
 
 static int put_file(const char *path, bool rotate, struct slice text)
 {
@@ -51,8 +38,10 @@ int token_make(const char *path, bool rotate)
 	unsigned char key[RANDOM_BYTES];
 	char mem[TEXT_MAX];
 	struct buf text;
-	int r = wait_for_key(key, sizeof(key));
+	int r;
 
+	random_wait();
+	r = random_key(key, sizeof(key));
 	if (r < 0)
 		return complain(1, "the kernel gives no random bytes: %s", strerror(-r));
 	buf_over(&text, mem, sizeof(mem));

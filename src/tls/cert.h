@@ -45,7 +45,10 @@ bool cert_has_address(const struct cert *c, struct slice address);
 void cert_put_subject(struct buf *b, const struct cert *c);
 /* "2026-01-31T12:00:00Z to 2036-01-31T12:00:00Z" */
 void cert_put_validity(struct buf *b, const struct cert *c);
-/* Lines with both, and the SHA-256 of the certificate and of its SubjectPublicKeyInfo. */
+/* The SHA-256 of the certificate, in hex. */
+void cert_put_fingerprint(struct buf *b, const struct cert *c);
+/* Lines with subject and validity, and the SHA-256 of the certificate and of its
+ * SubjectPublicKeyInfo. */
 void cert_put(struct buf *b, const struct cert *c);
 
 #endif

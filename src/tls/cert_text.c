@@ -87,6 +87,11 @@ static void put_sha256(struct buf *b, struct slice s)
 	buf_puts(b, hex);
 }
 
+void cert_put_fingerprint(struct buf *b, const struct cert *c)
+{
+	put_sha256(b, c->der);
+}
+
 void cert_put(struct buf *b, const struct cert *c)
 {
 	buf_puts(b, "subject:        ");
@@ -94,7 +99,7 @@ void cert_put(struct buf *b, const struct cert *c)
 	buf_puts(b, "\nvalid:          ");
 	cert_put_validity(b, c);
 	buf_puts(b, "\nSHA-256:        ");
-	put_sha256(b, c->der);
+	cert_put_fingerprint(b, c);
 	buf_puts(b, "\nSHA-256 of key: ");
 	put_sha256(b, c->spki);
 	buf_putc(b, '\n');

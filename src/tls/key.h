@@ -44,8 +44,8 @@ void tls_key_wipe(struct tls_key *k);
 int tls_key_make(struct tls_key *k) __attribute__((warn_unused_result));
 /* The public point of an EC key, as certificates have it; mem has TLS_KEY_POINT_MAX bytes. */
 struct slice tls_key_point(const struct tls_key *k, unsigned char *mem);
-/* PKCS #8 of a key on P-256, as DER. */
-void tls_key_put(const struct tls_key *k, struct buf *der);
+/* A PEM block with PKCS #8, of a key on P-256. */
+void tls_key_put(const struct tls_key *k, struct buf *pem);
 /*
  * Signs a SHA-256 as certificates have it, PKCS #1 or ECDSA; out has TLS_KEY_SIGNATURE_MAX bytes.
  * Empty: the key's numbers do not belong together.

@@ -5,9 +5,10 @@
 #include "base/secret.h"
 #include "tls/der_put.h"
 #include "tls/oid.h"
+#include "tls/pem.h"
 #include "tls/pkey.h"
 
-enum { SEED_SIZE = 32, HASH = 32, P256 = 23 };
+enum { SEED_SIZE = 32, HASH = 32, P256 = 23, EC_DER_MAX = 200 };
 
 int tls_key_make(struct tls_key *k)
 {
@@ -51,7 +52,7 @@ static void put_ec(const struct tls_key *k, struct buf *der)
 }
 
 /* PrivateKeyInfo ::= SEQUENCE { 0, SEQUENCE { algorithm, curve }, OCTET STRING } */
-void tls_key_put(const struct tls_key *k, struct buf *der)
+static void put_pkcs8(const struct tls_key *k, struct buf *der)
 {
 	size_t body = der_open(der, DER_SEQUENCE), part;
 
@@ -64,6 +65,17 @@ void tls_key_put(const struct tls_key *k, struct buf *der)
 	put_ec(k, der);
 	der_close(der, part);
 	der_close(der, body);
+}
+
+void tls_key_put(const struct tls_key *k, struct buf *pem)
+{
+	char mem[EC_DER_MAX];
+	struct buf der;
+
+	buf_over(&der, mem, sizeof(mem));
+	put_pkcs8(k, &der);
+	pem_put(pem, "PRIVATE KEY", buf_all(&der));
+	secret_wipe(mem, sizeof(mem));
 }
 
 /* --- signatures --- */

@@ -231,23 +231,23 @@ static void test_a_new_key_is_written_read_and_used(void **state)
 {
 	unsigned char mem[TLS_KEY_POINT_MAX], point[TLS_KEY_POINT_MAX];
 	struct cert_key public = { CERT_KEY_EC, .curve = 23 };
-	struct buf der = unit_buf(KEY_DER_MAX);
+	struct buf pem = unit_buf(KEY_DER_MAX);
 	struct tls_key made;
 
 	(void)state;
 	assert_int_equal(tls_key_make(&made), 0);
 	public.point = tls_key_point(&made, mem);
 	assert_int_equal(public.point.n, 65);
-	tls_key_put(&made, &der);
-	assert_false(der.failed);
-	assert_int_equal(tls_key_parse(&key, buf_all(&der)), 0);
+	tls_key_put(&made, &pem);
+	assert_false(pem.failed);
+	assert_int_equal(read_text(buf_all(&pem)), 0);
 	assert_same(key.x, made.x);
 	assert_same(tls_key_point(&key, point), public.point);
 	assert_true(tls_key_fits(&key, &public));
 	assert_int_equal(tls_key_make(&made), 0);
 	assert_false(slice_eq(made.x, key.x));
 	assert_false(tls_key_fits(&made, &public));
-	buf_release(&der);
+	buf_release(&pem);
 }
 
 static void test_nothing_of_a_key_stays_after_the_wipe(void **state)
