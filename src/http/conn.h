@@ -82,7 +82,7 @@ struct http_conn *conn_of_tls(const struct tls_server *s);
 /* A free slot, at need by closing the connection that has waited longest without a request; NULL:
  * all are busy. */
 struct http_conn *conn_take(void);
-/* There is none, but a handshake that is going on will soon be done or given up. */
+/* There is none, but the handshakes that are going on will soon be done or given up. */
 bool conn_is_soon_free(void);
 void conn_close(struct http_conn *c);
 void conn_queue(struct http_conn *c, enum conn_queue q); /* with a new deadline */

@@ -135,25 +135,33 @@ static void deadlines(struct timer *t)
 
 /* --- slots --- */
 
-/* A handshake that may soon be done is left in peace: it has cost more than what follows it. */
-static bool may_go(const struct http_conn *c)
+/*
+ * The oldest handshake whose next step is its peer's. One that waits for us, or has just begun, has
+ * done nothing wrong.
+ */
+static struct http_conn *slow_handshake(void)
 {
-	return c->queue != QUEUE_HANDSHAKE ||
-	       loop_now() - c->due + HANDSHAKE_MS >= HANDSHAKE_GRACE_MS;
+	struct http_conn *c = table.queues[QUEUE_HANDSHAKE].first;
+	int64_t latest = loop_now() + HANDSHAKE_MS - HANDSHAKE_GRACE_MS;
+
+	for (; c && c->due <= latest; c = c->next)
+		if (!tls_server_owes(conn_tls(c)))
+			return c;
+	return NULL;
 }
 
-/* The one that has waited longest without a request; NULL: all have one. */
+/* The one that has waited longest without a request; NULL: all have one, or will soon. */
 static struct http_conn *least_wanted(void)
 {
-	static const enum conn_queue order[] = { QUEUE_LINGER, QUEUE_HANDSHAKE, QUEUE_IDLE,
-		QUEUE_HEAD, QUEUE_BODY };
+	static const enum conn_queue order[] = { QUEUE_IDLE, QUEUE_HEAD, QUEUE_BODY };
 
-	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
-		struct http_conn *c = table.queues[order[i]].first;
-
-		if (c && may_go(c))
-			return c;
-	}
+	if (table.queues[QUEUE_LINGER].first)
+		return table.queues[QUEUE_LINGER].first;
+	if (table.queues[QUEUE_HANDSHAKE].first)
+		return slow_handshake();
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
+		if (table.queues[order[i]].first)
+			return table.queues[order[i]].first;
 	return NULL;
 }
 

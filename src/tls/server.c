@@ -224,6 +224,11 @@ int tls_server_leave(struct tls_server *s)
 	return fd;
 }
 
+bool tls_server_owes(const struct tls_server *s)
+{
+	return s->stream.turn.waits;
+}
+
 /* --- failures --- */
 
 bool tls_server_met_http(const struct tls_server *s)

@@ -43,6 +43,8 @@ void tls_server_end(struct tls_server *s);
 /* The same, with the last bytes said; gives the socket, which stays open and is the caller's. */
 int tls_server_leave(struct tls_server *s) __attribute__((warn_unused_result));
 
+/* In a handshake: is the next step ours? */
+bool tls_server_owes(const struct tls_server *s);
 /* Is what the peer began with an HTTP request in plain text? */
 bool tls_server_met_http(const struct tls_server *s);
 /* Why the stream is TLS_FAILED with error > 0, as a sentence without its period. */

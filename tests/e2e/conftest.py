@@ -15,9 +15,11 @@ server      starts servers for the test:
 host        one such server, started with the defaults.
 web         starts servers over HTTP on a free port: w = web(), web(env=..., args=..., root=..., wrap=..., host="::1",
             token="..."); token=None leaves SANDSTORM_MCP_TOKEN unset, address="..." is what SANDSTORM_MCP_HOST gets
-            where it is not the host to connect to. What comes back is a `webserver.WebServer` that serves.
+            where it is not the host to connect to, tls=directory (with ca.pem, server.pem, server.key, as `lan` is)
+            makes it speak TLS. What comes back is a `webserver.WebServer` that serves.
             At the end of a test it gets TERM and must exit with 0; its stdout must be empty, its log without the token.
 remote      one such server, started with the defaults.
+lan         a directory with what `sandstorm-mcp cert` makes for localhost, 127.0.0.1 and ::1, the same for all tests.
 master      starts test masters (tests/master) on free ports: m = master(), m = master(leaf="ip", state="nested"); see
             master/server.py. Their keys are made once a run.
 sandbox     starts stdio servers with the sandbox tools for a master: s = sandbox(m), s = sandbox(m, host="localhost",
@@ -143,6 +145,14 @@ def sandbox(binary, tmp_path, master):      # masters outlive the servers
     yield starter
     complaints = starter.end()
     assert not complaints, "; ".join(complaints)
+
+
+@pytest.fixture(scope="session")
+def lan(binary, tmp_path_factory):
+    place = tmp_path_factory.mktemp("tls") / "lan"
+    subprocess.run([binary, "cert", "--host", "localhost,127.0.0.1,::1", place], env=mcpwire.clean_environment(None, {}),
+                   check=True, capture_output=True)
+    return place
 
 
 @pytest.fixture

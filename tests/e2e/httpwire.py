@@ -137,11 +137,13 @@ class Answer:
 
 
 class Connection:
-    """One TCP connection to a server."""
+    """One TCP connection to a server; context: an ssl.SSLContext, for one through TLS."""
 
-    def __init__(self, host, port, patience=10):
+    def __init__(self, host, port, patience=10, context=None):
         self.socket = socket.create_connection((host, port), patience)
         self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if context:
+            self.socket = context.wrap_socket(self.socket, server_hostname=host)
         self.patience = patience
         self.rest = b""
         self.ended = False

@@ -21,7 +21,7 @@ def clean_environment(root, changes):
     for name, value in (changes or {}).items():
         env.pop(name, None)
         if value is not None:
-            env[name] = value
+            env[name] = str(value)
     return env
 
 

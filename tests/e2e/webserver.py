@@ -1,6 +1,6 @@
 """A server over HTTP, driven with raw requests. One `WebServer` is one process of `sandstorm-mcp serve`:
 
-    w.url, w.host, w.port, w.token         http://127.0.0.1:PORT/mcp and its parts
+    w.url, w.host, w.port, w.token         http://127.0.0.1:PORT/mcp and its parts; https:// with TLS
     w.connect()                            httpwire.Connection to it; w.connect("::1") to another of its addresses
     w.exchange(method, target, fields, body) -> Answer     on a connection of its own, with nothing added but Host
     w.post(message, {"Accept": None})      Answer to a POST of a JSON value (or bytes) with the usual fields, which
@@ -19,6 +19,7 @@ import contextlib
 import json
 import os
 import socket
+import ssl
 import subprocess
 import threading
 import time
@@ -89,12 +90,13 @@ class Speaker(Requests):
 class WebServer(Process, Speaker):
     """One server process; see the module's text."""
 
-    def __init__(self, argv, env, cwd, host, port, token):
+    def __init__(self, argv, env, cwd, host, port, token, context=None):
         Process.__init__(self)
         Speaker.__init__(self, self)
         self.modern = Speaker(self, {})
         self.host, self.port, self.token = host, port, token
-        self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}/mcp"
+        self.context = context      # with TLS: how clients verify it
+        self.url = f"http{'s' if context else ''}://{f'[{host}]' if ':' in host else host}:{port}/mcp"
         self.patience = 10.0
         self._ids = 0
         self._kept = None
@@ -138,7 +140,7 @@ class WebServer(Process, Speaker):
         return self._ids
 
     def connect(self, host=None):
-        connection = Connection(host or self.host, self.port, self.patience)
+        connection = Connection(host or self.host, self.port, self.patience, self.context)
         self._opened.append(connection)
         return connection
 
@@ -246,14 +248,18 @@ class WebStarter:
         self._binary, self._workspace, self._cwd = binary, workspace, cwd
         self.started = []
 
-    def start(self, args=(), env=None, root=..., host="127.0.0.1", address=None, token=TOKEN, wrap=()):
+    def start(self, args=(), env=None, root=..., host="127.0.0.1", address=None, token=TOKEN, wrap=(), tls=None):
         argv = [*wrap, self._binary, "serve", *map(str, args)]
+        context = None
+        if tls:
+            context = ssl.create_default_context(cafile=tls / "ca.pem")
+            env = {"SANDSTORM_TLS_CERT": tls / "server.pem", "SANDSTORM_TLS_KEY": tls / "server.key", **(env or {})}
         root = self._workspace if root is ... else root
         for _ in range(5):
             port = free_port()
             changes = {"SANDSTORM_MCP_HOST": address or host, "SANDSTORM_MCP_PORT": str(port),
                        "SANDSTORM_MCP_TOKEN": token, **(env or {})}
-            server = WebServer(argv, clean_environment(root, changes), self._cwd, host, port, token)
+            server = WebServer(argv, clean_environment(root, changes), self._cwd, host, port, token, context)
             self.started.append(server)
             if server.wait_ready():
                 return server
