@@ -147,7 +147,7 @@ static int server_write(void)
 		pem_put(&run.pem, "CERTIFICATE", run.ca.roots.cert[i].der);
 	key.text = buf_all(&run.key_pem);
 	cert.text = buf_all(&run.pem);
-	r = replace_pair(&key, &cert);
+	r = replace_pair(&cert, &key);
 	buf_reset(&run.key_pem, true); /* wipes */
 	return r < 0 ? complain(1, "cert: cannot write %s and %s: %s", run.cert_path, run.key_path,
 			       strerror(-r))

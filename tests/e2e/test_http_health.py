@@ -218,7 +218,7 @@ def test_the_probe_understands_other_servers(cli, tmp_path):
                                  "",
                                  "http://127.0.0.1:80/\r\nX: y", "https://127.0.0.1/health"])
 def test_a_wrong_url_is_2(cli, url):
-    """Decision 30; https cannot be probed before TLS is here."""
+    """Decision 30; https needs the certificate of the server."""
     one_line(cli("health", url), 2)
 
 

@@ -22,7 +22,7 @@ static struct buf *fresh(void)
 
 /* ---- base 64 ---- */
 
-static void test_the_vectors_of_rfc_4648_are_read(void **state)
+static void test_the_vectors_of_rfc_4648_are_read_and_written(void **state)
 {
 	static const char *const pairs[][2] = { { "", "" }, { "Zg==", "f" }, { "Zm8=", "fo" },
 		{ "Zm9v", "foo" }, { "Zm9vYg==", "foob" }, { "Zm9vYmE=", "fooba" },
@@ -30,8 +30,12 @@ static void test_the_vectors_of_rfc_4648_are_read(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT(pairs); i++) {
+		struct slice bytes = slice_of(pairs[i][1]);
+
 		assert_true(base64_get(slice_of(pairs[i][0]), fresh()));
-		assert_same(buf_all(&b), slice_of(pairs[i][1]));
+		assert_same(buf_all(&b), bytes);
+		base64_put(fresh(), (const unsigned char *)bytes.p, bytes.n);
+		assert_same(buf_all(&b), slice_of(pairs[i][0]));
 	}
 }
 
@@ -181,7 +185,7 @@ static void test_a_form_over_its_memory_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_vectors_of_rfc_4648_are_read),
+		cmocka_unit_test(test_the_vectors_of_rfc_4648_are_read_and_written),
 		cmocka_unit_test(test_base64url_reads_what_it_wrote),
 		cmocka_unit_test(test_a_second_text_for_the_same_bytes_is_refused),
 		cmocka_unit_test(test_more_bytes_than_fit_are_refused),

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -94,6 +95,49 @@ static void test_a_directory_is_not_replaced(void **state)
 	assert_int_equal(rmdir(path), 0);
 }
 
+/* A second name beside path. */
+static const char *other_path(const char *suffix)
+{
+	static char other[PATH_MAX];
+
+	snprintf(other, sizeof(other), "%s.%s", path, suffix);
+	return other;
+}
+
+static void test_two_files_are_replaced_together(void **state)
+{
+	struct new_file first = { path, 0600, LIT("first") };
+	struct new_file second = { other_path("2"), 0644, LIT("second") };
+
+	(void)state;
+	assert_int_equal(create_file(path, 0644, LIT("old")), 0);
+	assert_int_equal(replace_pair(&first, &second), 0);
+	assert_slice(content(), "first");
+	assert_int_equal(mode_of(path), S_IFREG | 0600);
+	assert_int_equal(mode_of(second.path), S_IFREG | 0644);
+	assert_int_equal(unlink(second.path), 0);
+}
+
+static void test_neither_is_when_one_cannot_be(void **state)
+{
+	struct new_file first = { path, 0600, LIT("first") };
+	struct new_file nowhere = { "/nowhere/here", 0644, LIT("second") };
+	struct new_file directory = { other_path("2"), 0644, LIT("second") };
+
+	(void)state;
+	assert_int_equal(create_file(path, 0644, LIT("old")), 0);
+	assert_int_equal(replace_pair(&first, &nowhere), -ENOENT);
+	assert_int_equal(replace_pair(&nowhere, &first), -ENOENT);
+	assert_slice(content(), "old");
+	assert_int_equal(mkdir(directory.path, 0700), 0);
+	assert_int_equal(replace_pair(&directory, &first), -EISDIR);
+	assert_slice(content(), "old");
+	assert_int_equal(rmdir(directory.path), 0);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(dir), 0); /* so nothing else is left in it */
+	assert_int_equal(mkdir(dir, 0700), 0);
+}
+
 static void test_a_file_that_does_not_fit_is_told(void **state)
 {
 	char small[4];
@@ -159,6 +203,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(
 			test_replacing_a_link_leaves_its_target_alone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_directory_is_not_replaced, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_two_files_are_replaced_together, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_neither_is_when_one_cannot_be, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_a_file_that_does_not_fit_is_told, setup, teardown),
 		cmocka_unit_test_setup_teardown(

@@ -323,6 +323,22 @@ static void test_a_configured_url_wins(void **state)
 	url_is(h, stranger, "https://mcp.example.com:8443");
 }
 
+static void test_a_server_with_tls_is_found_by_https(void **state)
+{
+	(void)state;
+	setup((struct origin_config){ .listen_host = "0.0.0.0", .listen_port = 8443, .tls = true });
+	url_is(forwarded("box.lan:8443", NULL, NULL), stranger, "https://box.lan:8443");
+	url_is(forwarded(NULL, NULL, NULL), stranger, "https://localhost:8443");
+	url_is(forwarded("box.lan", "h.example", "http"), stranger, "https://box.lan");
+	url_is(forwarded("box.lan", "h.example", "http"), loopback4, "http://h.example");
+	url_is(forwarded("box.lan", NULL, "https"), loopback4, "https://box.lan");
+	url_is(forwarded("box.lan", NULL, "gopher"), loopback4, "https://box.lan");
+	setup((struct origin_config){ .public_url = "http://h.example", .tls = true });
+	url_is(forwarded("box.lan", NULL, NULL), stranger, "http://h.example");
+	setup((struct origin_config){ 0 });
+	url_is(forwarded("box.lan", NULL, NULL), stranger, "http://box.lan");
+}
+
 static void test_a_bad_url_is_refused(void **state)
 {
 	static const char *const bad[] = { "h.example", "ftp://h", "https://", "https://h?x",
@@ -454,6 +470,7 @@ int main(void)
 		cmocka_unit_test(test_the_public_url_and_the_list_are_allowed),
 		cmocka_unit_test(test_a_list_of_hosts_is_kept),
 		cmocka_unit_test(test_a_configured_url_wins),
+		cmocka_unit_test(test_a_server_with_tls_is_found_by_https),
 		cmocka_unit_test(test_a_bad_url_is_refused),
 		cmocka_unit_test(test_else_the_request_tells),
 		cmocka_unit_test(test_nothing_is_reflected_that_breaks_out),

@@ -8,9 +8,12 @@
 
 /* The kernel's, or that of a machine that just booted. Stands before libc's own in this program. */
 static bool pool_empty;
+static int pool_empty_for; /* calls; 0: until it is said */
 
 ssize_t getrandom(void *out, size_t n, unsigned flags)
 {
+	if (pool_empty_for > 0 && --pool_empty_for == 0)
+		pool_empty = false;
 	if (!pool_empty)
 		return syscall(SYS_getrandom, out, n, flags);
 	assert_true(flags & GRND_NONBLOCK);
@@ -44,6 +47,20 @@ static void names_do_not_repeat_before_the_pool_is_ready(void **state)
 	pool_empty = false;
 }
 
+static void who_can_wait_waits_for_the_pool(void **state)
+{
+	unsigned char key[32];
+
+	(void)state;
+	pool_empty = true;
+	assert_int_equal(random_key(key, sizeof(key)), -EAGAIN);
+	pool_empty_for = 3;
+	random_wait();
+	assert_false(pool_empty);
+	assert_int_equal(random_key(key, sizeof(key)), 0);
+	random_wait();
+}
+
 static void every_byte_asked_for_is_filled_and_no_other(void **state)
 {
 	unsigned char mem[600];
@@ -69,6 +86,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_do_not_repeat),
 		cmocka_unit_test(names_do_not_repeat_before_the_pool_is_ready),
+		cmocka_unit_test(who_can_wait_waits_for_the_pool),
 		cmocka_unit_test(every_byte_asked_for_is_filled_and_no_other),
 	};
 
