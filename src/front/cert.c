@@ -12,6 +12,7 @@
 #include "config.h"
 #include "front/cert_ca.h"
 #include "front/cert_hosts.h"
+#include "host/dirs.h"
 #include "http/authority.h"
 #include "tls/cert_make.h"
 #include "tls/pem.h"
@@ -57,11 +58,18 @@ static int hosts_take(void)
 	return r < 0 ? complain(2, "cert: --host names nothing") : 0;
 }
 
+/* From the top, so that the commands we tell are good in any directory. */
 static bool path_make(char *path, const char *name)
 {
+	char here[PATH_MAX];
 	struct buf b;
 
 	buf_over(&b, path, PATH_MAX);
+	if (run.options->dir[0] != '/') {
+		if (dirs_working(here, sizeof(here)) < 0)
+			return false;
+		buf_printf(&b, "%s/", strcmp(here, "/") == 0 ? "" : here);
+	}
 	buf_printf(&b, "%s/%s", run.options->dir, name);
 	buf_putc(&b, '\0');
 	return !b.failed;

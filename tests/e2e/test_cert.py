@@ -173,6 +173,25 @@ def test_the_commands_that_are_told_work(web, cli, lan, tmp_path):
     assert done.returncode == 1 and not (tmp_path / "no.pem").exists()
 
 
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "127.0.0.2"])
+def test_our_own_client_trusts_it_with_sandstorm_ca(web, cli, lan, host):
+    """The other end: SANDSTORM_CA is that ca.pem; a name that is not in the certificate is refused."""
+    w = web(tls=lan, address="0.0.0.0")
+    done = cli("doctor", env={"SANDSTORM_URL": f"https://{host}:{w.port}", "SANDSTORM_CA": lan / "ca.pem",
+                              "SANDSTORM_TOKEN": "a-token-of-a-master"})
+    if host == "127.0.0.2":
+        assert "the certificate does not name 127.0.0.2" in done.stdout
+    else:
+        assert f"the certificate names {host} and is signed by the CA" in done.stdout
+        assert "sandstorm-mcp serve answers there" in done.stdout
+
+
+def test_paths_are_told_from_the_top(cli, tmp_path):
+    """The commands are good in another directory, or in a unit file."""
+    said = cli("cert", "--host", "box.lan", "lan").stdout
+    assert f"--tls-cert {tmp_path}/lan/server.pem --tls-key {tmp_path}/lan/server.key\n" in said
+
+
 def test_the_root_is_handed_out_but_not_sent(web, lan):
     """/ca.pem; the chain of a handshake ends below its root."""
     w = web(tls=lan)
