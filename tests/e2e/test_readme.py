@@ -88,3 +88,17 @@ def test_the_settings_of_clients_over_http_are_json_that_names_url_and_token(cli
     text = next(part for part in re.findall(r"`([^`]*)`", row) if part.startswith("{"))
     flat = json.dumps(json.loads(text))
     assert "http://127.0.0.1:8080/mcp" in flat and "Bearer TOKEN" in flat
+
+
+def test_the_tls_lines_make_a_server_that_its_clients_trust(binary, tmp_path, web):
+    """Both commands as they stand there, but for the directory and the names."""
+    made, served = block("tls").replace("\\\n", "").splitlines()
+    place = tmp_path / "tls"
+    words = shlex.split(made.replace("/etc/sandstorm-tls", str(place)), comments=True)
+    assert words[:3] == ["sandstorm-mcp", "cert", "--host"]
+    words[3] += ",localhost,127.0.0.1"
+    subprocess.run([str(binary), *words[1:]], check=True, capture_output=True, timeout=20)
+    words = shlex.split(served.replace("/etc/sandstorm-tls", str(place)))
+    at = words.index("serve")
+    w = web(args=words[at + 1:], address="0.0.0.0", tls=place)
+    assert w.url.startswith("https://") and w.result("ping") == {}
