@@ -130,7 +130,7 @@ $(eval $(call compiled,fuzz,build/fuzz/src,$(VENDORED)))
 
 # the anchors of CA=file, read and refused by the program's own sources
 CHECK_CA_SRC := scripts/check-ca.c $(addprefix src/tls/,pem.c roots.c cert.c cert_key.c der.c) \
-	$(addprefix src/base/,base64.c buf.c clock.c file.c fmt.c random.c str.c utf8.c)
+	$(addprefix src/base/,base64.c buf.c clock.c file.c fmt.c random.c secret.c str.c utf8.c)
 build/host/check-ca: $(CHECK_CA_SRC) $(wildcard src/tls/*.h src/base/*.h) src/bounds.h build/host/.settings
 	$(call say,CC,$@)
 	@CC='$(HOST_CC)' scripts/need host

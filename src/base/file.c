@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/random.h"
+#include "base/secret.h"
 #include "base/str.h"
 
 enum { PIPE_WAIT_MS = 5000 };
@@ -37,6 +38,7 @@ static int read_all(int fd, struct buf *b)
 		if (b->failed)
 			r = -E2BIG;
 	}
+	secret_wipe(part, sizeof(part)); /* tokens and keys come this way, too */
 	return r;
 }
 

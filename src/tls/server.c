@@ -166,17 +166,22 @@ static void server_opened(struct tls_stream *t)
 
 /* --- start and end --- */
 
-/* 0, or -ENOMEM. */
+/*
+ * 0, or -ENOMEM. Connections are counted and have their own share of the memory: however much of
+ * the rest messages take, a new one finds room.
+ */
 static int memory_open(struct tls_server *s)
 {
 	int r = s->mem.p ? 0 : buf_reserve(&s->mem, MEM_SIZE);
 
 	if (r < 0)
 		return r;
-	s->state = buf_alloc(&s->mem, sizeof(*s->state));
-	if (s->state && buf_room(&s->mem, ENGINE_OUT + ENGINE_IN))
+	mem_overdraft(true);
+	if (buf_room(&s->mem, MEM_SIZE))
+		s->state = buf_alloc(&s->mem, sizeof(*s->state));
+	mem_overdraft(false);
+	if (s->state)
 		return 0;
-	s->state = NULL;
 	buf_reset(&s->mem, false);
 	return -ENOMEM;
 }

@@ -297,10 +297,14 @@ struct slice tls_readable(const struct tls_stream *t)
 	return (struct slice){ (const char *)p, p ? len : 0 };
 }
 
+/* The engine would keep them until others come, and there may be tokens in them. */
 void tls_consumed(struct tls_stream *t, size_t n)
 {
+	size_t len;
+
 	if (!t->engine || n == 0)
 		return;
+	secret_wipe(br_ssl_engine_recvapp_buf(t->engine, &len), n);
 	br_ssl_engine_recvapp_ack(t->engine, n);
 	wants_set(t);
 }

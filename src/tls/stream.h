@@ -66,7 +66,8 @@ void tls_want(struct tls_stream *t, unsigned want);
 
 /* Bytes from the peer, or none; good until tls_consumed or the next turn of the loop. */
 struct slice tls_readable(const struct tls_stream *t);
-/* The first n of them are done with. Before all are, nothing more is read: the peer waits. */
+/* The first n of them are done with and wiped. Before all are, nothing more is read: the peer
+ * waits. */
 void tls_consumed(struct tls_stream *t, size_t n);
 /* Takes what fits and tells how much. What does not fill a record leaves with tls_flush. */
 size_t tls_write(struct tls_stream *t, struct slice s);

@@ -517,6 +517,22 @@ def test_hup_rereads_the_token_as_well(web, lan, tmp_path):
     assert w.result("ping") == {}
 
 
+# -- memory --------------------------------------------------------------------------------------
+
+
+def test_neither_requests_nor_files_stay_in_memory(web, lan):
+    """Decision 49: TLS buffers are wiped, and so is what a key was read from."""
+    w = web(tls=lan)
+    assert "marker" in w.text("terminal_exec", command="printf marker # a-secret-that-was-in-a-request")
+    assert w.result("ping") == {}
+    assert not w.memory_holds(b"a-secret-that-was-in-a-request")
+    w.signal(signal.SIGHUP)
+    wait_until(lambda: w.stderr_text().count("certificate in use") == 2, "both files are reread")
+    line = (lan / "server.key").read_bytes().splitlines()[1]
+    assert not w.memory_holds(line) and not w.memory_holds(line[:32])
+    assert w.memory_holds((lan / "server.key").as_posix().encode()), "this test can see memory"
+
+
 # -- many ----------------------------------------------------------------------------------------
 
 

@@ -409,19 +409,36 @@ static void test_memory_goes_back(void **state)
 	assert_false(unit_readable(srv.mem.p)); /* wiped by the kernel */
 }
 
-static void test_without_memory_there_is_no_connection(void **state)
+static void test_connections_need_none_of_the_memory_for_messages(void **state)
 {
-	int fd[2];
+	int fd;
 
 	(void)state;
 	assert_int_equal(load(DATA "full.pem", DATA "leaf.key"), 0);
-	pair_make(fd);
+	trust("ca.pem");
+	fd = client_connect("localhost"); /* the client has its memory by now */
 	mem_set_budget(1);
-	assert_int_equal(tls_server_start(&srv, fd[0]), -ENOMEM);
+	srv.stream.changed = srv_changed;
+	assert_int_equal(tls_server_start(&srv, fd), 0);
 	mem_set_budget(SIZE_MAX);
-	close(fd[1]);
-	assert_int_equal(load(DATA "rsa.pem", DATA "leaf-rsa.key"), 0);
-	assert_int_equal(load(DATA "full.pem", DATA "leaf.key"), 0); /* no handshake is counted */
+	met();
+}
+
+static void test_what_was_read_is_wiped(void **state)
+{
+	struct slice s;
+
+	(void)state;
+	opened();
+	lazy = true;
+	assert_int_equal(tls_write(&srv.stream, LIT("Bearer a-token")), 14);
+	tls_flush(&srv.stream);
+	run_until((s = tls_readable(&client.stream)).n == 14);
+	tls_consumed(&client.stream, 7);
+	assert_memory_equal(s.p, "\0\0\0\0\0\0\0a-token", 14);
+	assert_slice(tls_readable(&client.stream), "a-token");
+	tls_consumed(&client.stream, 7);
+	assert_memory_equal(s.p, "\0\0\0\0\0\0\0\0\0\0\0\0\0\0", 14);
 }
 
 /* --- peers that do not play by the rules --- */
@@ -693,7 +710,8 @@ int main(void)
 		SERVER_TEST(test_leaving_says_the_last_word_and_keeps_the_socket),
 		SERVER_TEST(test_what_a_flush_leaves_behind_is_told_when_it_has_left),
 		SERVER_TEST(test_memory_goes_back),
-		SERVER_TEST(test_without_memory_there_is_no_connection),
+		SERVER_TEST(test_connections_need_none_of_the_memory_for_messages),
+		SERVER_TEST(test_what_was_read_is_wiped),
 		SERVER_TEST(test_http_is_known_as_such),
 		SERVER_TEST(test_and_nothing_else_is),
 		SERVER_TEST(test_one_byte_and_gone),
