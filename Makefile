@@ -24,7 +24,7 @@ CFLAGS ?= -Os
 HOST_CC ?= gcc
 FUZZ_CC ?= clang
 FUZZ_SECONDS ?= 20
-SIZE_LIMIT ?= 450000
+SIZE_LIMIT ?= 480000
 PREFIX ?= /usr/local
 PYTHON ?= python3
 ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
