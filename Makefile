@@ -191,8 +191,8 @@ build/venv/.ready: tests/requirements.txt
 PYTEST = TARGET=$(TARGET) SANDSTORM_BIN=$(CURDIR)/$(BIN) build/venv/bin/pytest --rootdir=. -o cache_dir=build/pytest -q $(PYTEST_ARGS)
 build-tests: $(BIN) build/venv/.ready ## tests of vendoring, the binary, reproducibility, the tarball, the generated docs
 	$Q$(PYTEST) tests/build
-e2e: $(BIN) build/venv/.ready ## tests that talk to the real binary
-	$Q$(PYTEST) -n 2 tests/e2e
+e2e: $(BIN) build/venv/.ready ## tests that talk to the real binary; they wait more than they work, so four at once
+	$Q$(PYTEST) -n 4 tests/e2e
 
 build/interop/.ready: tests/interop/package.json
 	$(call say,NPM,build/interop)

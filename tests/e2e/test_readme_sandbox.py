@@ -134,7 +134,7 @@ def test_over_http(master, web, tmp_path):
 
 def test_the_line_that_fetches_the_ca(master, place):
     m = master()
-    line = re.search(r"^(sandstorm-mcp ca https.*)$", README, re.M).group(1)
+    line = re.search(r"^(sandstorm-mcp ca https.* HEX)$", README, re.M).group(1)
     print_ = x509.load_pem_x509_certificate(m.ca.read_bytes()).fingerprint(hashes.SHA256()).hex()
     words = shlex.split(filled(line, m).replace("HEX", print_))
     assert words[0] == "sandstorm-mcp"
