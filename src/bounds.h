@@ -41,11 +41,14 @@ enum {
 	/* HTTP */
 	HTTP_HEAD_MAX = 16 * KIB, /* request line and fields, as Apache and Node */
 	HTTP_FIELDS_MAX = 100,
-	HTTP_SMALL_BODY = 16 * KIB, /* waits with the connection; larger: an upload buffer */
-	HTTP_ANSWER_MAX = 64 * KIB, /* an answer that is not a job's; SSE messages not yet sent */
-	UPLOADS_MAX = 8,            /* bodies of up to REQUEST_MAX arriving at once; more: 503 */
+	HTTP_SMALL_BODY = 16 * KIB,   /* waits with the connection; larger: an upload buffer */
+	HTTP_ANSWER_FIELDS = 8 * KIB, /* a redirect URI, a long state and a code among them */
+	HTTP_ANSWER_MAX = 64 * KIB,   /* an answer that is not a job's; SSE messages not yet sent */
+	UPLOADS_MAX = 8,              /* bodies of up to REQUEST_MAX arriving at once; more: 503 */
 	CONNS_MAX = 16384,
 	CONNS_MIN = 4,
+	CONNS_SHARE = 4, /* unfinished requests and answers: this part of MEM_BUDGET, so that
+			    strangers leave the rest to calls */
 	LISTENERS_MAX = 4,
 	ACCEPT_PAUSE_MS = 100,    /* when no descriptor is free */
 	DESCRIPTORS_KEPT = 384,   /* beside connections: three a command, two a background process,
@@ -64,6 +67,7 @@ enum {
 	FAILURES_FREE = 5,          /* wrong credentials before one has to wait: typing errors */
 	FAILURE_DELAY_MAX_MS = 60 * 1000, /* doubled from 1 s up to this */
 	FAILURES_FORGET_MS = 600 * 1000,
+	REFUSALS_LOGGED = 10, /* a second; strangers shall not fill a disk */
 	PROXIES_MAX = 32,     /* networks in SANDSTORM_TRUSTED_PROXIES */
 	AUTHORITY_MAX = 300,  /* host and port; a name has at most 253 bytes */
 	PUBLIC_URL_MAX = 500, /* stands twice in some answers' fields */

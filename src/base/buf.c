@@ -18,6 +18,11 @@ void mem_set_budget(size_t bytes)
 	budget = bytes;
 }
 
+size_t mem_budget(void)
+{
+	return budget;
+}
+
 size_t mem_opened(void)
 {
 	return opened;

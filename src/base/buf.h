@@ -29,6 +29,7 @@ struct buf {
 
 /* The budget for the opened pages of all bufs together, in bytes; set once at start. */
 void mem_set_budget(size_t bytes);
+size_t mem_budget(void);
 size_t mem_opened(void);
 /* While on, pages open beyond the budget: an error must always find room to be said. */
 void mem_overdraft(bool on);

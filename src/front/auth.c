@@ -25,7 +25,7 @@ void auth_set_token(struct slice token)
 	capsule_keys(token);
 	if (rotated) {
 		oauth_codes_end();
-		oauth_refresh_end_all();
+		oauth_families_end();
 	}
 }
 

@@ -38,10 +38,15 @@ bool auth_session_ok(struct slice value);
 /* most: requests a minute a caller, 0: no limit. */
 void rate_setup(int64_t most);
 /*
+ * Who shares an address with strangers (a proxy that names nobody, the machines of a connector's
+ * maker) is not shut out by what they ask for.
+ */
+enum rate_caller { RATE_STRANGER, RATE_HOLDER, RATE_CALLERS };
+/*
  * Counts a request of the caller: peer (16 bytes, IPv6 by its first 8, IPv4 whole) with or without
  * a valid credential. 0, or the seconds after which it may come again.
  */
-int rate_request(const unsigned char peer[16]);
+int rate_request(enum rate_caller who, const unsigned char peer[16]);
 /*
  * Failed credentials are counted apart, by peer: after a few, seconds that double each time must
  * pass before the next try is looked at (decision 56: a valid bearer is never refused for the

@@ -4,8 +4,10 @@
 #include "base/str.h"
 #include "bounds.h"
 #include "front/auth.h"
+#include "base/address.h"
 #include "front/origin.h"
 #include "json/json_write.h"
+#include "loop/loop.h"
 
 enum { FIELDS_MAX = 2 * KIB };
 
@@ -15,15 +17,52 @@ void gate_fields(const struct http_head *h, struct buf *b)
 		origin_put_cors(h, b);
 }
 
-static void log_refusal(const struct http_request *r, int status, const char *text)
+/* May another refusal be logged? *unlogged: how many were not, until now. */
+static bool refusal_counts(int64_t *unlogged)
 {
-	const struct log_field fields[] = {
+	static int64_t second = -1, count, left_out;
+
+	if (loop_now() / 1000 != second) {
+		second = loop_now() / 1000;
+		count = 0;
+	}
+	if (++count > REFUSALS_LOGGED) {
+		left_out++;
+		return false;
+	}
+	*unlogged = left_out;
+	left_out = 0;
+	return true;
+}
+
+void gate_put_peer(const struct http_request *r, struct buf *b)
+{
+	unsigned char client[16];
+
+	origin_client(r->head, http_peer(r->conn), client);
+	address_put(b, client);
+}
+
+void gate_log_refusal(const struct http_request *r, int status, const char *why)
+{
+	struct log_field fields[] = {
 		{ "status", .number = status },
 		{ "path", .text = slice_head(r->head->path, NAME_SHOWN_MAX) },
-		{ "why", .text = slice_of(text) },
+		{ "why", .text = slice_of(why) },
+		{ "peer" },
+		{ "unlogged" },
 		{ 0 },
 	};
+	char mem[64];
+	struct buf peer;
 
+	if (!refusal_counts(&fields[4].number))
+		return;
+	buf_over(&peer, mem, sizeof(mem));
+	gate_put_peer(r, &peer);
+	fields[3].text = buf_all(&peer);
+	if (fields[4].number == 0)
+		fields[4] = (struct log_field){ 0 };
 	log_event(LOG_WARN, "refused", fields);
 }
 
@@ -41,7 +80,7 @@ void gate_refuse(struct http_request *r, int status, struct slice more, const ch
 	jw_object(&w, NULL);
 	jw_str(&w, "error", slice_of(text));
 	jw_close(&w);
-	log_refusal(r, status, text);
+	gate_log_refusal(r, status, text);
 	http_answer(r->conn, status, "application/json", buf_all(&fields), buf_all(&body));
 }
 
@@ -135,9 +174,9 @@ static bool gate_host(struct http_request *r)
 	return false;
 }
 
-static bool gate_rate(struct http_request *r, const unsigned char client[16])
+static bool gate_rate(struct http_request *r, enum rate_caller who, const unsigned char client[16])
 {
-	int wait = rate_request(client);
+	int wait = rate_request(who, client);
 
 	return !wait || refuse_wait(r, wait, "Rate limit exceeded, see SANDSTORM_RATE_LIMIT");
 }
@@ -165,7 +204,7 @@ static bool gate_with(struct http_request *r,
 	if (!gate_source(r))
 		return false;
 	origin_client(r->head, http_peer(r->conn), client);
-	return credential(r, client) && gate_rate(r, client);
+	return credential(r, client) && gate_rate(r, RATE_HOLDER, client);
 }
 
 bool gate_mcp(struct http_request *r)
@@ -190,5 +229,5 @@ bool gate_counted(struct http_request *r)
 	unsigned char client[16];
 
 	origin_client(r->head, http_peer(r->conn), client);
-	return gate_open(r) && gate_rate(r, client);
+	return gate_open(r) && gate_rate(r, RATE_STRANGER, client);
 }

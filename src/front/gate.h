@@ -24,6 +24,10 @@ bool gate_has_token(const struct http_request *r);
 bool gate_is_json(const struct http_head *h);
 /* CORS fields for any answer; the server's `fields`. */
 void gate_fields(const struct http_head *h, struct buf *b);
+/* The address of the client, seen through trusted proxies. */
+void gate_put_peer(const struct http_request *r, struct buf *b);
+/* A line about what was refused, and to whom; of many in one second only the first. */
+void gate_log_refusal(const struct http_request *r, int status, const char *why);
 /* An answer outside of JSON-RPC: {"error":"text"} with the CORS fields and more ("Name:
  * value\r\n"...). */
 void gate_refuse(struct http_request *r, int status, struct slice more, const char *text);

@@ -36,7 +36,8 @@ static bool ours_ok(struct slice token, int64_t now_s)
 		return false;
 	for (int i = 0; i < TIME_SIZE; i++)
 		until = until << 8 | (unsigned char)payload.p[i];
-	return now_s < (int64_t)until;
+	return now_s < (int64_t)until &&
+	       !oauth_family_ended((const unsigned char *)payload.p + TIME_SIZE);
 }
 
 static bool reference_ok(struct slice token, struct slice mcp_token, int64_t now_s)

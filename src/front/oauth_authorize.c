@@ -2,6 +2,7 @@
  * The authorization endpoint (RFC 6749 section 3.1): checks the request, shows the page, and for
  * the right password sends a code back to the client.
  */
+#include "base/log.h"
 #include "base/str.h"
 #include "bounds.h"
 #include "front/auth.h"
@@ -14,7 +15,6 @@
 #include "front/origin.h"
 #include "front/page.h"
 #include "front/redirect.h"
-#include "http/authority.h"
 #include "loop/loop.h"
 
 enum {
@@ -116,7 +116,9 @@ static bool check_request(struct ask *a)
 {
 	const struct slice *p = a->param;
 
-	if (!p[RESPONSE_TYPE].p || !slice_is(p[RESPONSE_TYPE], "code"))
+	if (!p[RESPONSE_TYPE].p)
+		return refuse_client(a, "invalid_request", "response_type is required");
+	if (!slice_is(p[RESPONSE_TYPE], "code"))
 		return refuse_client(a, "unsupported_response_type", "response_type must be code");
 	if (!p[CHALLENGE].p || !oauth_challenge_ok(p[CHALLENGE]))
 		return refuse_client(a, "invalid_request", "code_challenge of PKCE is required");
@@ -166,33 +168,40 @@ static void serve_page(struct ask *a)
 
 /* ---- the form ---- */
 
-/* Another site must not be able to post here (decision 6). Browsers send Origin with every POST. */
-static bool same_origin(const struct http_request *r)
-{
-	struct authority origin, host;
-
-	if (!http_has(r->head, FIELD_ORIGIN))
-		return true;
-	return authority_parse_origin(r->head->field[FIELD_ORIGIN], &origin) &&
-	       authority_parse(r->head->field[FIELD_HOST], &host) &&
-	       authority_same_host(&origin, &host);
-}
-
 static void refuse_password(struct ask *a)
 {
 	unsigned char client[16];
 	char mem[64];
 	struct buf fields;
-	int wait;
+	int wait, status;
 
 	origin_client(a->r->head, http_peer(a->r->conn), client);
 	wait = rate_failure(client);
+	status = wait ? 429 : 401;
 	buf_over(&fields, mem, sizeof(mem));
 	if (wait)
 		buf_printf(&fields, "Retry-After: %d\r\n", wait);
-	show(a, wait ? 429 : 401, buf_all(&fields),
+	gate_log_refusal(a->r, status, "wrong token on the sign-in page");
+	show(a, status, buf_all(&fields),
 		wait ? "Too many wrong tokens: wait a minute, then try again."
 		     : "That is not the token of this server. Try again.");
+}
+
+static void log_sign_in(const struct ask *a)
+{
+	struct log_field fields[] = {
+		{ "client", .text = a->client.name },
+		{ "goes_to", .text = redirect_shown(a->param[REDIRECT_URI]) },
+		{ "peer" },
+		{ 0 },
+	};
+	char mem[64];
+	struct buf peer;
+
+	buf_over(&peer, mem, sizeof(mem));
+	gate_put_peer(a->r, &peer);
+	fields[2].text = buf_all(&peer);
+	log_event(LOG_INFO, "sign-in allowed", fields);
 }
 
 static void send_code(struct ask *a)
@@ -207,6 +216,7 @@ static void send_code(struct ask *a)
 		refuse_client(a, "temporarily_unavailable", "the machine has just started");
 		return;
 	}
+	log_sign_in(a);
 	oauth_redirect(a->r, a->param[REDIRECT_URI],
 		(const struct oauth_pair[]){
 			{ "code", buf_all(&code) }, { "state", a->param[STATE] }, { 0 } });
@@ -214,7 +224,8 @@ static void send_code(struct ask *a)
 
 static void serve_form(struct ask *a)
 {
-	if (!same_origin(a->r)) {
+	/* Another site must not be able to post here (decision 6); browsers name theirs. */
+	if (!origin_same(a->r->head, http_peer(a->r->conn))) {
 		refuse_page(a, "The form was sent from another site. This may be an attempt to "
 			       "steal access: close the page.");
 		return;

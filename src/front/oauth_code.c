@@ -9,8 +9,9 @@ enum { CODE_SIZE = 32 };
 
 /* A wrong try spends the code, too: the right client asks once. */
 static struct code {
-	int64_t until; /* loop time; 0: free */
-	bool used;
+	int64_t until;                 /* loop time; 0: free */
+	bool spent;                    /* somebody has tried it ... */
+	bool redeemed;                 /* ... and got tokens for it */
 	unsigned char hash[HASH_SIZE]; /* of the text, which is kept nowhere */
 	unsigned char client[HASH_SIZE], redirect[HASH_SIZE];
 	char challenge[CHALLENGE_SIZE];
@@ -82,10 +83,14 @@ int oauth_code_issue(const struct oauth_grant *g, int64_t now_ms, struct buf *b)
 	return 0;
 }
 
+/* By hash, so that how long a look takes tells nothing of a text. */
 static struct code *find(struct slice text, int64_t now)
 {
+	unsigned char hash[HASH_SIZE];
+
+	hash_sha256(text, hash);
 	for (struct code *c = codes; c < codes + CODES_MAX; c++)
-		if (c->until > now && same_hash(c->hash, text))
+		if (c->until > now && memcmp(c->hash, hash, HASH_SIZE) == 0)
 			return c;
 	return NULL;
 }
@@ -109,14 +114,15 @@ enum redeemed oauth_code_redeem(struct slice code, const struct oauth_grant *g,
 
 	if (!c || !same_hash(c->client, g->client_id))
 		return CODE_BAD;
-	if (c->used) {
+	if (c->redeemed)
 		memcpy(family, c->family, FAMILY_ID_SIZE);
-		return CODE_USED;
-	}
-	c->used = true;
+	if (c->spent)
+		return c->redeemed ? CODE_USED : CODE_BAD;
+	c->spent = true;
 	if ((g->redirect_uri.n && !same_hash(c->redirect, g->redirect_uri)) ||
 		!oauth_verifier_ok(verifier) || !proves(c, verifier))
 		return CODE_BAD;
+	c->redeemed = true;
 	memcpy(c->family, family, FAMILY_ID_SIZE);
 	return CODE_GOOD;
 }

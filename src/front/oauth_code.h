@@ -29,8 +29,8 @@ int oauth_code_issue(const struct oauth_grant *g, int64_t now_ms, struct buf *b)
 
 enum redeemed {
 	CODE_GOOD,
-	CODE_BAD, /* unknown, expired, or not for this client, redirect URI or verifier */
-	CODE_USED /* a second time: what the first gave out must end (RFC 6749 section 10.5) */
+	CODE_BAD, /* unknown, expired, tried before, or not for this client, redirect or verifier */
+	CODE_USED /* redeemed before: what that gave out must end (RFC 6749 section 10.5) */
 };
 
 /*

@@ -22,8 +22,8 @@ static struct family {
 	bool used;
 	unsigned char id[FAMILY_ID_SIZE];
 	unsigned char client[HASH_SIZE];
-	uint32_t generation;
-	int64_t rotated_s; /* when the last generation was made */
+	uint32_t generation; /* 0: ended, remembered for its access tokens */
+	int64_t rotated_s;   /* when the last generation was made, or when it ended */
 } families[FAMILIES_MAX];
 
 static const char *path;
@@ -36,7 +36,7 @@ static struct family *find(const unsigned char *id)
 	return NULL;
 }
 
-/* A free place, or that of the family not refreshed for longest. */
+/* A free place, or that of the family of which nothing was heard for longest. */
 static struct family *place(void)
 {
 	struct family *oldest = families;
@@ -82,7 +82,7 @@ static bool line_parse(struct slice line, struct family *f)
 		return false;
 	f->generation = (uint32_t)generation;
 	f->used = true;
-	return generation > 0 && generation <= UINT32_MAX;
+	return generation >= 0 && generation <= UINT32_MAX;
 }
 
 void oauth_families_parse(struct slice text)
@@ -196,9 +196,13 @@ int oauth_refresh_begin(struct buf *b, const unsigned char family[FAMILY_ID_SIZE
 	return r;
 }
 
-/* The family a token names, whose generation it then has in *generation; NULL when it is none. */
+/*
+ * The family a token names, whose generation it then has in *generation; NULL when it is none or
+ * has ended.
+ */
 static struct family *token_family(struct slice token, uint32_t *generation)
 {
+	struct family *f;
 	char mem[TOKEN_SIZE];
 	struct slice payload;
 	struct buf b;
@@ -209,7 +213,8 @@ static struct family *token_family(struct slice token, uint32_t *generation)
 	*generation = 0;
 	for (int i = 0; i < 4; i++)
 		*generation = *generation << 8 | (unsigned char)payload.p[FAMILY_ID_SIZE + i];
-	return find((const unsigned char *)payload.p);
+	f = find((const unsigned char *)payload.p);
+	return f && f->generation > 0 ? f : NULL;
 }
 
 static bool same_client(const struct family *f, struct slice client_id)
@@ -248,7 +253,7 @@ int oauth_refresh_next(struct buf *b, struct slice token, struct slice client_id
 		r = rotate(f, now_s);
 	} else if (generation + 1 != f->generation || now_s - f->rotated_s > REFRESH_AGAIN_S) {
 		log_event(LOG_WARN, "refresh token used again: its sign-in is ended", NULL);
-		oauth_refresh_end(f->id);
+		oauth_family_end(f->id, now_s);
 		return -EBADMSG;
 	}
 	if (r < 0)
@@ -265,21 +270,31 @@ static void log_unsaved(int r)
 	log_event(LOG_ERROR, "ended sign-ins could not be saved", fields);
 }
 
-void oauth_refresh_end(const unsigned char family[FAMILY_ID_SIZE])
+void oauth_family_end(const unsigned char family[FAMILY_ID_SIZE], int64_t now_s)
 {
 	int r = own_file();
 	struct family *f = find(family);
 
 	if (!f)
-		return;
-	f->used = false;
+		f = place();
+	memmove(f->id, family, FAMILY_ID_SIZE); /* it may be this very one's */
+	f->used = true;
+	f->generation = 0;
+	f->rotated_s = now_s;
 	if (r == 0)
 		r = save();
 	if (r < 0)
 		log_unsaved(r);
 }
 
-void oauth_refresh_end_all(void)
+bool oauth_family_ended(const unsigned char family[FAMILY_ID_SIZE])
+{
+	const struct family *f = find(family);
+
+	return f && f->generation == 0;
+}
+
+void oauth_families_end(void)
 {
 	int r = own_file();
 

@@ -133,7 +133,7 @@ static void redeem_code(struct http_request *r, const struct slice *param)
 	case CODE_GOOD:
 		break;
 	case CODE_USED:
-		oauth_refresh_end(family);
+		oauth_family_end(family, clock_unix());
 		invalid_grant(r, "this authorization code was used before");
 		return;
 	case CODE_BAD:
@@ -201,7 +201,9 @@ void oauth_serve_token(struct http_request *r)
 		return;
 	}
 	grant = grant_find(param[GRANT_TYPE]);
-	if (!grant)
+	if (!param[GRANT_TYPE].p)
+		oauth_error(r, 400, "invalid_request", "grant_type is required");
+	else if (!grant)
 		oauth_error(r, 400, "unsupported_grant_type", NULL);
 	else if (!read_basic(r, &text, &param[CLIENT_ID]) || !param[CLIENT_ID].p ||
 		 oauth_client_open(&client, param[CLIENT_ID], &opened) < 0)

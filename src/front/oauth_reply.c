@@ -3,15 +3,13 @@
 #include "base/percent.h"
 #include "base/str.h"
 #include "bounds.h"
+#include "http/authority.h"
 #include "front/gate.h"
 #include "front/origin.h"
 #include "front/redirect.h"
 #include "json/json_write.h"
 
-enum {
-	FIELDS_MAX = 6 * KIB, /* a redirect URI, a state and a code among them */
-	ERROR_MAX = 1 * KIB,
-};
+enum { ERROR_MAX = 1 * KIB };
 
 /* RFC 6749 section 5.1 */
 static const char no_store[] = "Cache-Control: no-store\r\nPragma: no-cache\r\n";
@@ -29,14 +27,14 @@ static const char page_fields[] =
 
 static void begin_fields(const struct http_request *r, struct buf *fields, char *mem)
 {
-	buf_over(fields, mem, FIELDS_MAX);
+	buf_over(fields, mem, HTTP_ANSWER_FIELDS);
 	buf_puts(fields, no_store);
 	gate_fields(r->head, fields);
 }
 
 void oauth_json(struct http_request *r, int status, struct slice more, const struct buf *body)
 {
-	char mem[FIELDS_MAX];
+	char mem[HTTP_ANSWER_FIELDS];
 	struct buf fields;
 
 	begin_fields(r, &fields, mem);
@@ -57,15 +55,17 @@ void oauth_error(struct http_request *r, int status, const char *error, const ch
 	if (text)
 		jw_str(&w, "error_description", slice_of(text));
 	jw_close(&w);
+	/* where it was tried (RFC 6749 section 5.2): else a browser would ask for a password */
 	oauth_json(r, status,
-		status == 401 ? LIT("WWW-Authenticate: Basic realm=\"sandstorm\"\r\n")
-			      : (struct slice){ 0 },
+		status == 401 && http_has(r->head, FIELD_AUTHORIZATION)
+			? LIT("WWW-Authenticate: Basic realm=\"sandstorm\"\r\n")
+			: (struct slice){ 0 },
 		&body);
 }
 
 void oauth_html(struct http_request *r, int status, struct slice more, const struct buf *body)
 {
-	char mem[FIELDS_MAX];
+	char mem[HTTP_ANSWER_FIELDS];
 	struct buf fields;
 
 	begin_fields(r, &fields, mem);
@@ -76,7 +76,7 @@ void oauth_html(struct http_request *r, int status, struct slice more, const str
 
 void oauth_redirect(struct http_request *r, struct slice uri, const struct oauth_pair *pairs)
 {
-	char mem[FIELDS_MAX], issuer_mem[PUBLIC_URL_MAX];
+	char mem[HTTP_ANSWER_FIELDS], issuer_mem[PUBLIC_URL_MAX];
 	char before = str_has(uri, '?') ? '&' : '?';
 	struct buf fields, issuer;
 
@@ -107,21 +107,25 @@ void oauth_put_issuer(const struct http_request *r, struct buf *b)
 	origin_put_url(r->head, http_peer(r->conn), b);
 }
 
-/* The MCP URL, or the origin, which older clients send; a slash at the end makes no difference. */
+/*
+ * The MCP URL as it was typed, with a query perhaps, or the origin, which older clients send;
+ * capitals in the name, the port of the scheme and a slash at the end make no difference.
+ */
 bool oauth_resource_ok(const struct http_request *r, struct slice resource)
 {
+	struct authority own, named;
+	struct slice base, path;
 	char mem[PUBLIC_URL_MAX];
-	struct slice own, rest;
 	struct buf b;
 
 	if (!resource.p)
 		return true;
 	buf_over(&b, mem, sizeof(mem));
 	oauth_put_issuer(r, &b);
-	own = buf_all(&b);
-	if (!slice_eq(slice_head(resource, own.n), own))
+	if (!authority_parse_url(buf_all(&b), &own, &base) ||
+		!authority_parse_url(str_split(&resource, '?'), &named, &path) ||
+		!authority_same_origin(&own, &named) || !slice_eq(slice_head(path, base.n), base))
 		return false;
-	rest = slice_from(resource, own.n);
-	return rest.n == 0 || slice_is(rest, "/") || slice_is(rest, "/mcp") ||
-	       slice_is(rest, "/mcp/");
+	path = slice_from(path, base.n);
+	return path.n == 0 || slice_is(path, "/") || http_path_is(path, "/mcp");
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/str.h"
+#include "bounds.h"
 #include "front/proxies.h"
 #include "front/public_url.h"
 #include "http/authority.h"
@@ -107,6 +108,25 @@ static bool is_allowed(struct slice value)
 bool origin_ok(const struct http_head *h)
 {
 	return !http_has(h, FIELD_ORIGIN) || is_allowed(h->field[FIELD_ORIGIN]);
+}
+
+bool origin_same(const struct http_head *h, const unsigned char peer[16])
+{
+	struct authority origin, host, own;
+	struct slice path;
+	char mem[PUBLIC_URL_MAX];
+	struct buf url;
+
+	if (!http_has(h, FIELD_ORIGIN))
+		return true;
+	if (!authority_parse_origin(h->field[FIELD_ORIGIN], &origin))
+		return false;
+	if (authority_parse(h->field[FIELD_HOST], &host) && authority_same_host(&origin, &host))
+		return true;
+	buf_over(&url, mem, sizeof(mem));
+	origin_put_url(h, peer, &url);
+	return authority_parse_url(buf_all(&url), &own, &path) &&
+	       authority_same_origin(&origin, &own);
 }
 
 /* --- CORS --- */

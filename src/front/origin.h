@@ -26,6 +26,11 @@ int origin_setup(const struct origin_config *c, struct slice *bad)
 bool origin_host_ok(const struct http_head *h);
 /* No Origin, or one that is loopback, the public URL's, or listed. "null" is not. */
 bool origin_ok(const struct http_head *h);
+/*
+ * Does a form come from a page of ours: no Origin, that of the public URL, or one with the name in
+ * Host? A proxy may change Host, a person may use another name than the public one.
+ */
+bool origin_same(const struct http_head *h, const unsigned char peer[16]);
 
 /*
  * CORS fields for an answer to a request with an allowed Origin: Access-Control-Allow-Origin (that

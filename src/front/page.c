@@ -95,9 +95,10 @@ static void put_fact(struct buf *b, const char *term, struct slice text)
 	buf_puts(b, "</dd>");
 }
 
+/* The address is relative: a proxy may serve us below a path of its own. */
 static void put_form(struct buf *b, const struct page_authorize *p)
 {
-	buf_puts(b, "<form method=\"post\" action=\"/oauth/authorize\">");
+	buf_puts(b, "<form method=\"post\" action=\"authorize\">");
 	for (const struct page_field *f = p->hidden; f->name; f++) {
 		if (!f->value.p)
 			continue;
@@ -125,9 +126,8 @@ void page_put_authorize(struct buf *b, const struct page_authorize *p)
 		b, "Who asks (as it calls itself)", p->client.n ? p->client : LIT("no name given"));
 	put_fact(b, "Where the answer goes", p->goes_to);
 	put_fact(b, "Server", p->server);
-	buf_puts(b,
-		"</dl><p>If you allow it, it can read, change and delete the files of the "
-		"workspace and run any command on this server, until the token is changed.</p>");
+	buf_puts(b, "</dl>");
+	page_put_powers(b);
 	if (p->to_this_machine)
 		buf_puts(
 			b, "<p>Go on only if you have just started this on your own computer.</p>");

@@ -32,6 +32,8 @@ struct page_authorize {
 	const char *problem;  /* why it is shown again, or NULL */
 	const struct page_field *hidden;
 };
+/* What a client will be able to do with the tools that are served. */
+void page_put_powers(struct buf *b);
 void page_put_authorize(struct buf *b, const struct page_authorize *p);
 
 #endif

@@ -17,7 +17,7 @@ struct table {
 	struct row *last; /* callers come in runs */
 };
 
-static struct table requests, failures;
+static struct table requests[RATE_CALLERS], failures;
 static int64_t requests_most;
 
 /* An IPv6 network of 64 bits is one caller: whoever has one address of it has all. */
@@ -75,17 +75,17 @@ static int seconds_until(int64_t then)
 void rate_setup(int64_t most)
 {
 	requests_most = most;
-	memset(&requests, 0, sizeof(requests));
+	memset(requests, 0, sizeof(requests));
 	memset(&failures, 0, sizeof(failures));
 }
 
-int rate_request(const unsigned char peer[16])
+int rate_request(enum rate_caller who, const unsigned char peer[16])
 {
 	struct row *r;
 
 	if (requests_most == 0)
 		return 0;
-	r = row_take(&requests, peer, RATE_WINDOW_MS);
+	r = row_take(&requests[who], peer, RATE_WINDOW_MS);
 	if (loop_now() - r->mark >= RATE_WINDOW_MS) {
 		r->mark = loop_now();
 		r->count = 0;

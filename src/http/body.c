@@ -38,27 +38,52 @@ void upload_give(struct extra *x)
 	x->upload = NULL;
 }
 
-int upload_feed(struct extra *x, struct slice *in)
+struct slice body_all(const struct extra *x)
+{
+	return x->upload ? buf_all(&x->upload->text) : slice_from(buf_all(&x->in), x->head);
+}
+
+/* part may lie in the same memory, not before where it goes to. 0 or a status to refuse. */
+static int body_put(struct extra *x, struct slice part)
+{
+	struct buf *to = x->upload ? &x->upload->text : &x->in;
+
+	if (part.n > x->body_max - body_all(x).n)
+		return 413;
+	if (!buf_room(to, part.n))
+		return 503;
+	memmove(to->p + to->len, part.p, part.n);
+	to->len += part.n;
+	return 0;
+}
+
+static int take_length(struct extra *x, struct slice *in)
+{
+	struct slice part = slice_head(*in, (size_t)x->left < in->n ? (size_t)x->left : in->n);
+	int status = body_put(x, part);
+
+	*in = slice_from(*in, part.n);
+	x->left -= (int64_t)part.n;
+	return status ? status : x->left == 0;
+}
+
+static int take_chunks(struct extra *x, struct slice *in)
 {
 	struct slice part;
-	int r = 0;
+	int r = 0, status = 0;
 
-	if (x->left >= 0) {
-		part = slice_head(*in, (size_t)x->left < in->n ? (size_t)x->left : in->n);
-		buf_slice(&x->upload->text, part);
-		*in = slice_from(*in, part.n);
-		x->left -= (int64_t)part.n;
-		return x->upload->text.failed ? 503 : x->left == 0;
-	}
-	while (r == 0 && in->n) {
+	while (r == 0 && status == 0 && in->n) {
 		r = chunked_take(&x->chunked, in, &part);
-		buf_slice(&x->upload->text, part);
+		status = body_put(x, part);
 	}
-	if (r < 0)
-		return 400;
-	if (x->upload->text.failed)
-		return x->upload->text.len + part.n > REQUEST_MAX ? 413 : 503;
-	return r;
+	if (status)
+		return status;
+	return r < 0 ? 400 : r;
+}
+
+int body_take(struct extra *x, struct slice *in)
+{
+	return x->left >= 0 ? take_length(x, in) : take_chunks(x, in);
 }
 
 bool conn_keep(struct http_conn *c, struct slice bytes)
@@ -70,15 +95,17 @@ bool conn_keep(struct http_conn *c, struct slice bytes)
 	if (!x->in.max && buf_reserve(&x->in, IN_MAX) < 0)
 		return false;
 	buf_slice(&x->in, bytes);
+	conn_held(c);
 	return !x->in.failed;
 }
 
-int body_begin(struct http_conn *c, const struct http_head *h, size_t head)
+int body_begin(struct http_conn *c, const struct http_head *h, size_t head, size_t max)
 {
 	struct extra *x = conn_extra(c);
-	bool small = !h->chunked && h->length <= HTTP_SMALL_BODY;
+	bool small = max <= HTTP_SMALL_BODY || (!h->chunked && h->length <= HTTP_SMALL_BODY);
 
 	x->head = head;
+	x->body_max = max;
 	x->left = h->chunked ? -1 : h->length;
 	chunked_init(&x->chunked);
 	x->upload = small ? NULL : upload_take();
@@ -97,10 +124,9 @@ void body_first(struct http_conn *c)
 	struct slice body = slice_from(buf_all(&x->in), x->head);
 	int r;
 
-	if (!x->upload)
-		return;
-	r = upload_feed(x, &body);
 	buf_cut(&x->in, x->head);
+	r = body_take(x, &body);
+	conn_held(c);
 	if (r > 1)
 		conn_refuse(c, r);
 }

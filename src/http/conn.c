@@ -37,7 +37,7 @@ static size_t request_take(struct http_conn *c, char *text, size_t head, size_t 
 	struct http_head h;
 	struct http_request r = { .conn = c, .head = &h };
 	const struct http_route *route;
-	size_t used = 0;
+	size_t used = 0, max;
 	int status = http_head_parse(&h, (struct slice){ text, head });
 
 	conn_note_head(c, &h);
@@ -50,11 +50,16 @@ static size_t request_take(struct http_conn *c, char *text, size_t head, size_t 
 	route = route_request(&r, used != 0);
 	if (!route)
 		return used;
+	max = route->body_max ? route->body_max : HTTP_SMALL_BODY;
+	if (h.length > (int64_t)max || r.body.n > max) {
+		conn_refuse(c, 413);
+		return 0;
+	}
 	if (used) {
 		request_serve(&r, route);
 		return used;
 	}
-	status = body_begin(c, &h, head);
+	status = body_begin(c, &h, head, max);
 	if (status)
 		conn_refuse(c, status);
 	return 0;
@@ -118,8 +123,10 @@ static void head_feed(struct http_conn *c, struct slice fresh)
 		body_first(c);
 	else if (c->state == CONN_HEAD && x->in.len && c->queue != QUEUE_HEAD)
 		conn_queue(c, QUEUE_HEAD);
-	if (x->in.max && !x->in.len)
+	if (x->in.max && !x->in.len) {
 		buf_release(&x->in);
+		conn_held(c);
+	}
 }
 
 /* The body is complete: the request is served as if it had come at once, then what came behind it.
@@ -134,15 +141,14 @@ static void body_end(struct http_conn *c, struct slice after)
 	if (http_head_parse(&h, (struct slice){ x->in.p, x->head }) != 0)
 		return conn_close(c); /* it was parsed before */
 	r.upload = x->upload ? &x->upload->text : NULL;
-	r.body = x->upload ? buf_all(r.upload)
-			   : (struct slice){ x->in.p + x->head, (size_t)h.length };
+	r.body = body_all(x);
 	c->state = CONN_HEAD;
 	c->reading = true;
 	request_serve(&r, route_find(&h, &allowed));
 	c->reading = false;
 	if (c->state == CONN_FREE)
 		return;
-	buf_drop(&x->in, x->upload ? x->in.len : x->head + r.body.n);
+	buf_drop(&x->in, x->in.len);
 	upload_give(x);
 	if (!conn_keep(c, after))
 		conn_close(c);
@@ -157,17 +163,12 @@ static void body_feed(struct http_conn *c, struct slice fresh)
 
 	conn_queue(
 		c, QUEUE_BODY); /* only silence is bounded: a large body over a slow line is fine */
-	if (x->upload) {
-		r = upload_feed(x, &fresh);
-		if (r > 1)
-			conn_refuse(c, r);
-		else if (r)
-			body_end(c, fresh);
-	} else if (!conn_keep(c, fresh)) {
-		conn_refuse(c, 503);
-	} else if (x->in.len - x->head >= (size_t)x->left) {
-		body_end(c, (struct slice){ 0 });
-	}
+	r = body_take(x, &fresh);
+	conn_held(c);
+	if (r > 1)
+		conn_refuse(c, r);
+	else if (r)
+		body_end(c, fresh);
 }
 
 /* --- events --- */

@@ -69,9 +69,11 @@ struct extra {
 	size_t out_sent;
 	size_t scanned; /* of the head in `in` */
 	size_t head;    /* length of the head in `in`, in CONN_BODY */
-	int64_t left;   /* bytes of the body still to come; -1: chunked */
+	size_t body_max;
+	int64_t left; /* bytes of the body still to come; -1: chunked */
 	struct chunked chunked;
-	struct upload *upload; /* NULL: the body is collected in `in` */
+	struct upload *upload; /* NULL: the body is collected in `in`, behind the head */
+	size_t held;           /* memory of `in` and `out` as conn_held has counted it */
 };
 
 /* table.c */
@@ -86,6 +88,9 @@ struct http_conn *conn_take(void);
 bool conn_is_soon_free(void);
 void conn_close(struct http_conn *c);
 void conn_queue(struct http_conn *c, enum conn_queue q); /* with a new deadline */
+/* `in` or `out` may hold more memory than before, or less. When all hold too much the connections
+ * are closed whose peers are slowest, but not this one. */
+void conn_held(struct http_conn *c);
 bool http_stopping(void);
 
 /* route.c */
@@ -110,16 +115,18 @@ bool conn_keep(struct http_conn *c, struct slice bytes);
 int body_here(const struct http_head *h, char *text, size_t head, size_t n, struct slice *body,
 	size_t *used) __attribute__((warn_unused_result));
 /*
- * The body is not there yet: a small one of known length will be collected behind its head, any
- * other in an upload buffer. 0 or a status to refuse.
+ * The body, of at most max bytes, is not there yet: one that is small or has to be will be
+ * collected behind its head, any other in an upload buffer. 0 or a status to refuse.
  */
-int body_begin(struct http_conn *c, const struct http_head *h, size_t head)
+int body_begin(struct http_conn *c, const struct http_head *h, size_t head, size_t max)
 	__attribute__((warn_unused_result));
 /* What has come behind the head so far, and is in `in`, goes where the body is collected. */
 void body_first(struct http_conn *c);
-/* Body bytes into the upload buffer. 1: complete, *in is what follows; 0: more to come; or a status
- * to refuse. */
-int upload_feed(struct extra *x, struct slice *in) __attribute__((warn_unused_result));
+/* Body bytes to where it is collected. 1: complete, *in is what follows; 0: more to come; or a
+ * status to refuse. */
+int body_take(struct extra *x, struct slice *in) __attribute__((warn_unused_result));
+/* What was collected. */
+struct slice body_all(const struct extra *x);
 void upload_give(struct extra *x);
 
 /* wire.c: the bytes of a connection, as they are or through TLS */

@@ -9,7 +9,7 @@ static const struct {
 } refusals[] = {
 	// clang-format off
 	{ 408, "Request timeout: the request did not arrive in time" },
-	{ 413, "Content too large: a body holds at most 16 MiB" },
+	{ 413, "Content too large: a body holds at most 16 MiB, where no token is asked for 16 KiB" },
 	{ 417, "Expectation failed: only 100-continue is known" },
 	{ 431, "Request head too large: at most 16 KiB and 100 fields" },
 	{ 501, "Transfer-Encoding not implemented: only chunked is known" },

@@ -127,8 +127,10 @@ static void conn_sent(struct http_conn *c)
 {
 	struct extra *x = conn_extra(c);
 
-	if (x->out.max)
+	if (x->out.max) {
 		buf_release(&x->out);
+		conn_held(c);
+	}
 	if (c->owed) {
 		c->owed = false;
 		c->waiter->sent(c);
@@ -155,7 +157,7 @@ void conn_write(struct http_conn *c)
 void http_answer(
 	struct http_conn *c, int status, const char *type, struct slice fields, struct slice body)
 {
-	char mem[4 * KIB];
+	char mem[HTTP_ANSWER_FIELDS + 512]; /* and the lines that each answer has */
 	struct buf head;
 	struct slice parts[2];
 	struct extra *x = conn_extra(c);
@@ -173,6 +175,7 @@ void http_answer(
 		r = -ENOMEM;
 	for (int i = 0; r == 0 && i < n; i++)
 		buf_slice(&x->out, parts[i]);
+	conn_held(c);
 	if (r < 0 || head.failed || x->out.failed)
 		conn_close(c);
 	else if (n || wire_busy(c))
@@ -224,6 +227,7 @@ static bool stream_put(struct http_conn *c, const char *type, struct slice field
 	c->stream = true;
 	if (c->minor > 0)
 		buf_printf(&x->out, "%zx\r\n", size);
+	conn_held(c);
 	return !x->out.failed;
 }
 
@@ -236,6 +240,7 @@ bool http_stream(struct http_conn *c, const char *type, struct slice fields, str
 	buf_slice(&x->out, message);
 	if (c->minor > 0)
 		buf_puts(&x->out, "\r\n");
+	conn_held(c);
 	if (x->out.failed) {
 		conn_close(c);
 		return false;

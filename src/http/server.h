@@ -32,6 +32,8 @@ struct http_route {
 	unsigned methods; /* bits 1 << HTTP_GET ...; GET brings HEAD with it */
 	bool (*gate)(struct http_request *r); /* false: has answered; NULL: everybody may */
 	void (*serve)(struct http_request *r);
+	size_t body_max; /* 0: HTTP_SMALL_BODY, so that who shows no credential never takes one of
+			    the few buffers for large bodies */
 };
 
 /* What a connection that waits for its answer tells whoever took it over. */
@@ -68,7 +70,8 @@ unsigned http_conn_count(void);
 
 /* --- answering, during gate and serve or later by whoever waits --- */
 
-/* A whole answer. fields: further "Name: value\r\n" lines. Everything is copied or sent at once. */
+/* A whole answer. fields: further "Name: value\r\n" lines, at most HTTP_ANSWER_FIELDS bytes.
+ * Everything is copied or sent at once. */
 void http_answer(
 	struct http_conn *c, int status, const char *type, struct slice fields, struct slice body);
 

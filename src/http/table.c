@@ -16,6 +16,7 @@ static struct {
 		struct http_conn *first, *last;
 	} queues[QUEUES];
 	struct timer timer;
+	size_t held; /* memory of all connections */
 	bool stopping;
 } table;
 
@@ -150,19 +151,50 @@ static struct http_conn *slow_handshake(void)
 	return NULL;
 }
 
-/* The one that has waited longest without a request; NULL: all have one, or will soon. */
+/*
+ * Whom to give up for others (decision 40), or NULL: of those for whom no job works or has worked
+ * the one that has shown no life for longest. but: for whom the place is made. holding: only one
+ * that holds memory will do, as idle ones never do.
+ */
+static struct http_conn *expendable(const struct http_conn *but, bool holding)
+{
+	static const enum conn_queue order[] = { QUEUE_LINGER, QUEUE_IDLE, QUEUE_HEAD, QUEUE_BODY,
+		QUEUE_SEND };
+	struct http_conn *c;
+
+	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
+		c = table.queues[order[i]].first;
+		if (holding && order[i] == QUEUE_IDLE)
+			continue;
+		while (c && (c == but || c->owed || (holding && !conn_extra(c)->held)))
+			c = c->next;
+		if (c)
+			return c;
+	}
+	return NULL;
+}
+
+void conn_held(struct http_conn *c)
+{
+	struct extra *x = conn_extra(c);
+	size_t now = x->in.cap + x->out.cap;
+	bool more = now > x->held;
+	struct http_conn *other;
+
+	if (now == x->held) /* written only where needed: an untouched page takes no memory */
+		return;
+	table.held += now - x->held;
+	x->held = now;
+	while (more && table.held > mem_budget() / CONNS_SHARE && (other = expendable(c, true)))
+		conn_close(other);
+}
+
+/* Who makes place for a newcomer; NULL: nobody, or a handshake will soon. */
 static struct http_conn *least_wanted(void)
 {
-	static const enum conn_queue order[] = { QUEUE_IDLE, QUEUE_HEAD, QUEUE_BODY };
-
-	if (table.queues[QUEUE_LINGER].first)
-		return table.queues[QUEUE_LINGER].first;
-	if (table.queues[QUEUE_HANDSHAKE].first)
+	if (!table.queues[QUEUE_LINGER].first && table.queues[QUEUE_HANDSHAKE].first)
 		return slow_handshake();
-	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++)
-		if (table.queues[order[i]].first)
-			return table.queues[order[i]].first;
-	return NULL;
+	return expendable(NULL, false);
 }
 
 static bool is_full(void)
@@ -195,12 +227,15 @@ struct http_conn *conn_take(void)
 	return c;
 }
 
-static void extra_release(struct extra *x)
+static void extra_release(struct http_conn *c)
 {
+	struct extra *x = conn_extra(c);
+
 	if (x->in.max)
 		buf_release(&x->in);
 	if (x->out.max)
 		buf_release(&x->out);
+	conn_held(c);
 	upload_give(x);
 	if (x->parts_n)
 		x->parts_n = 0;
@@ -216,7 +251,7 @@ void conn_close(struct http_conn *c)
 		return;
 	wire_close(c);
 	queue_leave(c);
-	extra_release(conn_extra(c));
+	extra_release(c);
 	was = c->state;
 	c->state = CONN_FREE;
 	if (c->owed)

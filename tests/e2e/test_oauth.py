@@ -178,7 +178,7 @@ def test_an_unknown_client_gets_a_page_and_no_redirect(remote, id):
 
 
 @pytest.mark.parametrize("changes, error", [
-    ({"response_type": None}, "unsupported_response_type"), ({"response_type": "token"}, "unsupported_response_type"),
+    ({"response_type": None}, "invalid_request"), ({"response_type": "token"}, "unsupported_response_type"),
     ({"code_challenge": None}, "invalid_request"), ({"code_challenge": "short"}, "invalid_request"),
     ({"code_challenge_method": "plain"}, "invalid_request"), ({"code_challenge_method": "S512"}, "invalid_request"),
     ({"resource": "https://other.example/mcp"}, "invalid_target")])
@@ -272,7 +272,7 @@ def test_a_code_is_good_once_and_a_second_time_ends_the_sign_in(remote):
     ({"code_verifier": "a" * 43}, "invalid_grant"), ({"code_verifier": "x"}, "invalid_grant"),
     ({"code_verifier": "\u00e4" * 43}, "invalid_grant"), ({"redirect_uri": "https://other.example/"}, "invalid_grant"),
     ({"code": "\u00e4"}, "invalid_grant"), ({"grant_type": "password"}, "unsupported_grant_type"),
-    ({"grant_type": None}, "unsupported_grant_type"), ({"resource": "https://other.example/mcp"}, "invalid_target")])
+    ({"grant_type": None}, "invalid_request"), ({"resource": "https://other.example/mcp"}, "invalid_target")])
 def test_a_wrong_redemption_says_what_is_wrong_in_json(remote, changes, error):
     """O3, O4, O10, fault 31."""
     client = register(remote)

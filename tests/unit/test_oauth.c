@@ -283,7 +283,7 @@ static void test_a_wrong_verifier_spends_the_code(void **state)
 
 	(void)state;
 	assert_int_equal(redeem(code, "client", "", LIT("short"), 2), CODE_BAD);
-	assert_int_equal(redeem(code, "client", "", VERIFIER, 3), CODE_USED);
+	assert_int_equal(redeem(code, "client", "", VERIFIER, 3), CODE_BAD);
 }
 
 static void test_another_client_does_not_spend_a_code(void **state)
@@ -469,8 +469,43 @@ static void test_an_ended_sign_in_refreshes_no_more(void **state)
 	struct slice first = begin(0, NOW);
 
 	(void)state;
-	oauth_refresh_end(family);
+	oauth_family_end(family, NOW);
 	assert_int_equal(next(first, NOW), -EBADMSG);
+}
+
+static void test_an_ended_sign_in_takes_its_access_tokens_with_it(void **state)
+{
+	static char access_mem[256];
+	struct slice first = begin(0, NOW), access;
+	struct buf t;
+
+	(void)state;
+	buf_over(&t, access_mem, sizeof(access_mem));
+	oauth_access_put(&t, family, NOW);
+	access = buf_all(&t);
+	assert_int_equal(next(first, NOW), 0);
+	assert_int_equal(next(kept(1), NOW), 0);
+	assert_true(oauth_access_ok(access, TOKEN, NOW));
+	assert_int_equal(next(first, NOW), -EBADMSG); /* copied by somebody */
+	assert_false(oauth_access_ok(access, TOKEN, NOW));
+	oauth_families_put(fresh());
+	oauth_families_parse(buf_all(&b));
+	assert_false(oauth_access_ok(access, TOKEN, NOW)); /* also after a restart */
+	assert_int_equal(next(first, NOW), -EBADMSG);
+}
+
+static void test_a_sign_in_that_was_never_kept_can_be_ended(void **state)
+{
+	static char access_mem[256];
+	struct buf t;
+
+	(void)state;
+	memset(family, 'n', sizeof(family));
+	buf_over(&t, access_mem, sizeof(access_mem));
+	oauth_access_put(&t, family, NOW);
+	assert_true(oauth_access_ok(buf_all(&t), TOKEN, NOW));
+	oauth_family_end(family, NOW);
+	assert_false(oauth_access_ok(buf_all(&t), TOKEN, NOW));
 }
 
 static void test_sign_ins_survive_a_restart(void **state)
@@ -534,6 +569,8 @@ int main(void)
 		TEST(test_a_refresh_token_is_for_its_client),
 		TEST(test_a_sign_in_not_used_for_long_ends),
 		TEST(test_an_ended_sign_in_refreshes_no_more),
+		TEST(test_an_ended_sign_in_takes_its_access_tokens_with_it),
+		TEST(test_a_sign_in_that_was_never_kept_can_be_ended),
 		TEST(test_sign_ins_survive_a_restart),
 		TEST(test_foreign_lines_of_the_state_file_are_dropped),
 	};

@@ -34,7 +34,7 @@ static struct peer v6(unsigned char network, unsigned char host)
 
 static int request(struct peer p)
 {
-	return rate_request(p.addr);
+	return rate_request(RATE_HOLDER, p.addr);
 }
 
 static int failure(struct peer p)
@@ -170,6 +170,19 @@ static void test_failures_of_one_do_not_hurt_others(void **state)
 		assert_int_equal(request(v4(1)), 0);
 }
 
+/* Whoever shares an address with strangers is not shut out by them, nor they by him. */
+static void test_strangers_do_not_use_up_what_a_holder_may_ask(void **state)
+{
+	(void)state;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(rate_request(RATE_STRANGER, v4(1).addr), 0);
+	assert_int_equal(rate_request(RATE_STRANGER, v4(1).addr), 60);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(request(v4(1)), 0);
+	assert_int_equal(request(v4(1)), 60);
+	assert_int_equal(rate_request(RATE_STRANGER, v4(2).addr), 0);
+}
+
 static void test_failures_are_limited_without_a_limit_of_requests(void **state)
 {
 	(void)state;
@@ -192,6 +205,7 @@ int main(void)
 		cmocka_unit_test_setup(test_waits_double_up_to_a_minute, start),
 		cmocka_unit_test_setup(test_failures_are_forgotten_after_ten_quiet_minutes, start),
 		cmocka_unit_test_setup(test_failures_of_one_do_not_hurt_others, start),
+		cmocka_unit_test_setup(test_strangers_do_not_use_up_what_a_holder_may_ask, start),
 		cmocka_unit_test_setup(
 			test_failures_are_limited_without_a_limit_of_requests, start),
 	};
