@@ -44,6 +44,7 @@ enum {
 	HTTP_SMALL_BODY = 16 * KIB,   /* waits with the connection; larger: an upload buffer */
 	HTTP_ANSWER_FIELDS = 8 * KIB, /* a redirect URI, a long state and a code among them */
 	HTTP_ANSWER_MAX = 64 * KIB,   /* an answer that is not a job's; SSE messages not yet sent */
+	HTTP_UNSENT_MAX = 128 * KIB, /* of one connection in the kernel, which would take megabytes */
 	UPLOADS_MAX = 8,              /* bodies of up to REQUEST_MAX arriving at once; more: 503 */
 	CONNS_MAX = 16384,
 	CONNS_MIN = 4,

@@ -69,11 +69,14 @@ static void accept_ready(struct watch *w, unsigned events)
 static int listen_at(const union socket_address *a, socklen_t len)
 {
 	struct watch *w = &listeners[listeners_n];
-	int on = 1, r, fd = socket(a->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int on = 1, unsent = HTTP_UNSENT_MAX;
+	int r, fd = socket(a->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (fd < 0)
 		return -errno;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	/* connections inherit it */
+	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
 	if (a->any.sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&a->v6.sin6_addr))
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
 	if (bind(fd, &a->any, len) < 0 || listen(fd, SOMAXCONN) < 0) {
