@@ -127,8 +127,18 @@ int wire_open(struct http_conn *c, int fd)
 	return r;
 }
 
+/* An answer that is given up is not kept by the kernel, either, for a peer that takes none of it. */
+static void drop_unsent(int fd)
+{
+	const struct linger at_once = { .l_onoff = 1 };
+
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+}
+
 void wire_close(struct http_conn *c)
 {
+	if (c->state == CONN_SEND)
+		drop_unsent(c->w.fd);
 	if (c->tls) {
 		tls_server_end(conn_tls(c));
 		c->tls = false;
