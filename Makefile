@@ -67,7 +67,7 @@ COMPILE.check-clang = clang -Werror $(call PRODUCT,clang)
 COMPILE.unit = $(HOST_CC) $(OURS) $(SANITIZE) -fsanitize=address,undefined
 COMPILE.fuzz = $(FUZZ_CC) $(OURS) $(SANITIZE) -fsanitize=address,undefined,fuzzer-no-link
 
-.PHONY: all run help vendor need-build test check unit fuzz-programs fuzz build-tests e2e interop size fmt docs dist install clean distclean FORCE
+.PHONY: all run help vendor need-build test check unit fuzz-programs fuzz build-tests e2e interop pages size fmt docs dist install clean distclean FORCE
 .DELETE_ON_ERROR:
 all: $(BIN)
 
@@ -198,8 +198,12 @@ build/interop/.ready: tests/interop/package.json
 	$(call say,NPM,build/interop)
 	$Qscripts/need interop
 	$Qmkdir -p build/interop && cp $< build/interop && cd build/interop && npm install --no-audit --no-fund --loglevel=error && touch .ready
-interop: $(BIN) build/venv/.ready build/interop/.ready ## the TypeScript client and the inspector against the real binary
-	$Q$(PYTEST) tests/interop
+interop: $(BIN) build/venv/.ready build/interop/.ready ## clients, proxies and the conformance suite against the real binary
+	$Qscripts/need proxies
+	$Q$(PYTEST) tests/interop --ignore tests/interop/test_pages.py
+pages: $(BIN) build/venv/.ready build/interop/.ready ## the pages in Chromium: screenshots in build/pages, accessibility, keyboard
+	$Qscripts/need pages
+	$Q$(PYTEST) tests/interop/test_pages.py
 
 # ---- the rest
 

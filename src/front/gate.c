@@ -1,10 +1,10 @@
 #include "front/gate.h"
 
+#include "base/address.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "bounds.h"
 #include "front/auth.h"
-#include "base/address.h"
 #include "front/origin.h"
 #include "json/json_write.h"
 #include "loop/loop.h"

@@ -14,12 +14,12 @@ static const char style[] =
 	"input,button{box-sizing:border-box;width:100%;margin-top:.4rem;padding:.7rem;font:inherit;"
 	"border:1px solid #767f8a;border-radius:.4rem}"
 	"button{margin-top:1rem;border-color:#0b57a4;color:#fff;background:#0b57a4;font-weight:600}"
-	"input:focus,button:focus,a:focus{outline:3px solid #e08a00;outline-offset:2px}"
+	":focus-visible{outline:3px solid #e08a00;outline-offset:2px}"
 	".problem{padding:.7rem;border-left:4px solid #b3261e;color:#8c1d18;background:#fdecea}"
 	"pre{white-space:pre-wrap;overflow-wrap:anywhere;padding:.7rem;border-radius:.4rem;"
 	"background:#eef0f3}"
 	"code{font-family:ui-monospace,monospace;font-size:.9rem}"
-	"@media(max-width:36rem){main{margin:0;border:0;border-radius:0}}"
+	"@media(max-width:36rem){main{box-sizing:border-box;min-height:100vh;margin:0;border:0;border-radius:0}}"
 	"@media(prefers-color-scheme:dark){"
 	"body{color:#e6e8eb;background:#14171a}main{background:#1d2125;border-color:#3a4149}"
 	"dt{color:#b1b9c2}input{color:inherit;background:#14171a}"
@@ -106,6 +106,8 @@ static void put_form(struct buf *b, const struct page_authorize *p)
 		page_text(b, f->value);
 		buf_puts(b, "\">");
 	}
+	/* by its name password managers tell this from other tokens */
+	buf_puts(b, "<input name=\"username\" value=\"sandstorm-mcp\" autocomplete=\"username\" hidden>");
 	buf_printf(b,
 		"<label for=\"password\">Token of this server (SANDSTORM_MCP_TOKEN)</label>"
 		"<input id=\"password\" name=\"password\" type=\"password\" required autofocus "

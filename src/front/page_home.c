@@ -11,13 +11,14 @@
 #include "tls/server.h"
 #include "version.h"
 
-enum { PAGE_MAX = 16 * KIB };
+enum { PAGE_MAX = 32 * KIB }; /* a URL of the longest, escaped, in every recipe */
 
 /* How each client is told of this server; %U is the MCP URL. */
 static const struct recipe {
 	const char *client;
 	const char *how; /* a sentence before the lines; may be NULL */
 	const char *lines;
+	const char *plain; /* behind the lines where the connection is not encrypted; may be NULL */
 } recipes[] = {
 	{ "Claude Code", NULL, "claude mcp add --transport http sandstorm %U" },
 	{ "Clients without a browser", "With the token of this server in a header:",
@@ -32,7 +33,7 @@ static const struct recipe {
 		"In ~/.cursor/mcp.json:", "{\"mcpServers\": {\"sandstorm\": {\"url\": \"%U\"}}}" },
 	{ "VS Code", "In .vscode/mcp.json:",
 		"{\"servers\": {\"sandstorm\": {\"type\": \"http\", \"url\": \"%U\"}}}" },
-	{ "Clients that only speak stdio", NULL, "npx mcp-remote %U" },
+	{ "Clients that only speak stdio", NULL, "npx mcp-remote %U", " --allow-http" },
 	{ 0 },
 };
 
@@ -47,6 +48,11 @@ static void put_lines(struct buf *b, const char *lines, struct slice url)
 	page_text(b, slice_from(rest, 1));
 }
 
+static bool is_encrypted(struct slice url)
+{
+	return str_starts(url, "https://");
+}
+
 static void put_recipe(struct buf *b, const struct recipe *r, struct slice url)
 {
 	buf_printf(b, "<h2>%s</h2>", r->client);
@@ -54,13 +60,15 @@ static void put_recipe(struct buf *b, const struct recipe *r, struct slice url)
 		buf_printf(b, "<p>%s</p>", r->how);
 	buf_puts(b, "<pre><code>");
 	put_lines(b, r->lines, url);
+	if (r->plain && !is_encrypted(url))
+		buf_puts(b, r->plain);
 	buf_puts(b, "</code></pre>");
 }
 
 static void put_secured(struct buf *b, struct slice issuer)
 {
 	buf_puts(b, "<p>It asks every client for its token. ");
-	if (str_starts(issuer, "https://"))
+	if (is_encrypted(issuer))
 		buf_puts(b, "The connection is encrypted.</p>");
 	else
 		buf_puts(b,

@@ -32,7 +32,8 @@ def clients():
     folder = REPOSITORY / "build" / "interop"
     if not (folder / "node_modules").is_dir():
         pytest.fail(f"{folder} has no clients: run make interop")
-    shutil.copy(HERE / "client.mjs", folder)
+    for script in HERE.glob("*.mjs"):
+        shutil.copy(script, folder)
     return folder
 
 
@@ -44,9 +45,9 @@ def workspace(tmp_path):
 
 
 @pytest.fixture
-def web(binary, workspace, tmp_path):
+def servers(binary, workspace, tmp_path):
     starter = webserver.WebStarter(binary, workspace, tmp_path)
-    yield starter.start()
+    yield starter
     complaints = [text for server in starter.started for text in server.end()]
     assert not complaints, "; ".join(complaints)
 
@@ -55,3 +56,8 @@ def web(binary, workspace, tmp_path):
 def master(tmp_path):
     with Master(tmp_path / "master") as m:
         yield m
+
+
+@pytest.fixture
+def web(servers):
+    return servers.start()

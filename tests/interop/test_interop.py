@@ -16,9 +16,9 @@ from process import clean_environment, wait_until
 MODES = {"legacy": "legacy", "auto": "auto", "pinned": {"pin": MODERN}}
 
 
-def run(*argv, cwd, env=None, code=0):
+def run(*argv, cwd, env=None, code=0, timeout=60):
     done = subprocess.run([*map(str, argv)], cwd=cwd, env=env, capture_output=True,
-                          timeout=60, stdin=subprocess.DEVNULL)
+                          timeout=timeout, stdin=subprocess.DEVNULL)
     assert done.returncode == code, (done.stdout.decode()[-2000:], done.stderr.decode()[-2000:])
     return done.stdout.decode()
 
