@@ -44,8 +44,9 @@ enum {
 	HTTP_SMALL_BODY = 16 * KIB,   /* waits with the connection; larger: an upload buffer */
 	HTTP_ANSWER_FIELDS = 8 * KIB, /* a redirect URI, a long state and a code among them */
 	HTTP_ANSWER_MAX = 64 * KIB,   /* an answer that is not a job's; SSE messages not yet sent */
-	HTTP_UNSENT_MAX = 128 * KIB, /* of one connection in the kernel, which would take megabytes */
-	UPLOADS_MAX = 8,              /* bodies of up to REQUEST_MAX arriving at once; more: 503 */
+	HTTP_UNSENT_MAX =
+		128 * KIB, /* of one connection in the kernel, which would take megabytes */
+	UPLOADS_MAX = 8,   /* bodies of up to REQUEST_MAX arriving at once; more: 503 */
 	CONNS_MAX = 16384,
 	CONNS_MIN = 4,
 	CONNS_SHARE = 4, /* unfinished requests and answers: this part of MEM_BUDGET, so that
@@ -195,6 +196,10 @@ enum {
 	SESSION_CLOCK_STEP_MS = 5000,  /* the clock is slewed by less and set by more */
 	SESSION_CLONE_MS = 120 * 1000,
 	SESSION_REMOVERS = 4, /* trees removed at once, by a process each */
+
+	/* ACME */
+	ACME_TOKEN_MAX = 128,    /* at least 22 characters; authorities use 43 */
+	ACME_FILE_MAX = 1 * KIB, /* a token, a dot and a thumbprint of 43 characters */
 
 	/* Command line */
 	ENV_FILE_MAX = 64 * KIB,

@@ -82,6 +82,8 @@ static const struct option {
 		"the same as a name, for https" },
 	{ "SANDSTORM_TRUSTED_PROXIES", "--trusted-proxies", TEXT, AT(trusted_proxies), 0, 0, NULL,
 		"networks of proxies; loopback" },
+	{ "SANDSTORM_ACME_WEBROOT", "--acme-webroot", TEXT, AT(acme_webroot), 0, 0, NULL,
+		"folder of an ACME client in webroot mode" },
 	{ "SANDSTORM_STATE_DIR", "--state-dir", TEXT, AT(state_dir), 0, 0, NULL,
 		"what is to survive a restart; below the root" },
 	{ "SANDSTORM_HEALTH_DETAIL", "--health-detail", TRUTH, AT(health_detail), 0, 1, "0",

@@ -30,7 +30,8 @@ struct config {
 	const char *host;
 	const char *allowed_origins, *allowed_hosts, *public_url, *domain, *trusted_proxies;
 	const char *tls_cert, *tls_key;
-	const char *state_dir; /* NULL: below the root */
+	const char *acme_webroot; /* or NULL */
+	const char *state_dir;    /* NULL: below the root */
 	int64_t port, rate_limit, max_conns, max_instances;
 	int64_t health_detail;
 };

@@ -7,6 +7,7 @@
 #include "base/str.h"
 #include "bounds.h"
 #include "environment.h"
+#include "front/acme.h"
 #include "front/auth.h"
 #include "front/oauth_token.h"
 #include "front/serve.h"
@@ -247,6 +248,15 @@ static unsigned connections_wanted(void)
 	return wanted < room ? wanted : room;
 }
 
+static int webroot_load(void)
+{
+	int r = acme_setup(cfg.acme_webroot);
+
+	return r < 0 ? complain(2, "cannot use SANDSTORM_ACME_WEBROOT %s: %s", cfg.acme_webroot,
+			       strerror(-r))
+		     : 0;
+}
+
 static int serve_http(void)
 {
 	static const struct transport http = {
@@ -263,6 +273,8 @@ static int serve_http(void)
 	};
 	int r = origin_load(&c.origin);
 
+	if (r == 0)
+		r = webroot_load();
 	if (r == 0)
 		r = start_up(&cfg, "host", &http);
 	if (r == 0 && c.tls)

@@ -19,7 +19,8 @@ static const char style[] =
 	"pre{white-space:pre-wrap;overflow-wrap:anywhere;padding:.7rem;border-radius:.4rem;"
 	"background:#eef0f3}"
 	"code{font-family:ui-monospace,monospace;font-size:.9rem}"
-	"@media(max-width:36rem){main{box-sizing:border-box;min-height:100vh;margin:0;border:0;border-radius:0}}"
+	"@media(max-width:36rem){main{box-sizing:border-box;min-height:100vh;margin:0;border:0;"
+	"border-radius:0}}"
 	"@media(prefers-color-scheme:dark){"
 	"body{color:#e6e8eb;background:#14171a}main{background:#1d2125;border-color:#3a4149}"
 	"dt{color:#b1b9c2}input{color:inherit;background:#14171a}"
@@ -107,7 +108,8 @@ static void put_form(struct buf *b, const struct page_authorize *p)
 		buf_puts(b, "\">");
 	}
 	/* by its name password managers tell this from other tokens */
-	buf_puts(b, "<input name=\"username\" value=\"sandstorm-mcp\" autocomplete=\"username\" hidden>");
+	buf_puts(b, "<input name=\"username\" value=\"sandstorm-mcp\" autocomplete=\"username\" "
+		    "hidden>");
 	buf_printf(b,
 		"<label for=\"password\">Token of this server (SANDSTORM_MCP_TOKEN)</label>"
 		"<input id=\"password\" name=\"password\" type=\"password\" required autofocus "

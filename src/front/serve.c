@@ -6,6 +6,7 @@
 #include "bounds.h"
 #include "front/auth.h"
 #include "front/cidr.h"
+#include "front/acme.h"
 #include "front/gate.h"
 #include "front/http_mcp.h"
 #include "front/oauth.h"
@@ -75,6 +76,7 @@ static const struct http_route routes[] = {
 	{ "/.well-known/oauth-authorization-server", READ, gate_open, oauth_serve_server },
 	{ "/.well-known/oauth-authorization-server/mcp", READ, gate_open, oauth_serve_server },
 	{ "/mcp/.well-known/oauth-authorization-server", READ, gate_open, oauth_serve_server },
+	{ ACME_PATH, GET, gate_counted, acme_serve },
 	{ "/oauth/register", POST, gate_counted, oauth_serve_register },
 	{ "/oauth/authorize", GET | POST, gate_counted, oauth_serve_authorize },
 	{ "/oauth/token", POST, gate_counted, oauth_serve_token },

@@ -175,6 +175,7 @@ def test_a_sign_in_is_logged_with_who_and_where(remote):
     client = register(remote, "https://client.example/cb", client_name="Friend\n\x1b[31m")
     client.allow(remote, password="wrong-guess")
     client.allow(remote)
+    wait_until(lambda: "sign-in allowed" in remote.stderr_text(), "the line")
     lines = [json.loads(line) for line in remote.stderr_text().splitlines()]
     wrong = next(line for line in lines if line["msg"] == "refused")
     assert wrong["why"] == "wrong token on the sign-in page" and wrong["peer"] == "127.0.0.1"
