@@ -14,7 +14,7 @@ ROOT = "/home/me/project"
 
 def block(name):
     """The code block behind the marker <!-- test:name -->."""
-    found = re.search(rf"<!-- test:{name} -->\n```\w+\n(.*?)```", README, re.S)
+    found = re.search(rf"<!-- test:{name} -->\n```\w*\n(.*?)```", README, re.S)
     assert found, f"the README has no block marked {name}"
     return found.group(1)
 

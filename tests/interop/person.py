@@ -28,11 +28,16 @@ class Stay(urllib.request.HTTPRedirectHandler):
         return None
 
 
-def visit(address):
-    browser = urllib.request.build_opener(urllib.request.ProxyHandler({}), Stay)
+def open_browser():
+    return urllib.request.build_opener(urllib.request.ProxyHandler({}), Stay)
+
+
+def allow(address, token):
+    """Opens the page and types the token; where the server sends one then."""
+    browser = open_browser()
     form = Form()
     form.feed(browser.open(address, timeout=20).read().decode())
-    body = urllib.parse.urlencode({**form.fields, "password": os.environ["PERSON_TOKEN"]}).encode()
+    body = urllib.parse.urlencode({**form.fields, "password": token}).encode()
     parts = urllib.parse.urlsplit(address)
     request = urllib.request.Request(urllib.parse.urljoin(address, form.action), body,
                                      {"Origin": f"{parts.scheme}://{parts.netloc}"})
@@ -41,7 +46,11 @@ def visit(address):
     except urllib.error.HTTPError as answer:
         if answer.code != 302:
             raise SystemExit(f"{answer.code}: {answer.read()!r}") from None
-        back = answer.headers["Location"]
+        return answer.headers["Location"]
+
+
+def visit(address):
+    browser, back = open_browser(), allow(address, os.environ["PERSON_TOKEN"])
     for _ in range(100):      # some programs listen only after they have sent somebody here
         try:
             browser.open(back, timeout=20).read()
