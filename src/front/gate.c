@@ -204,7 +204,10 @@ static bool gate_with(struct http_request *r,
 	if (!gate_source(r))
 		return false;
 	origin_client(r->head, http_peer(r->conn), client);
-	return credential(r, client) && gate_rate(r, RATE_HOLDER, client);
+	if (!credential(r, client))
+		return false;
+	http_trust(r->conn);
+	return gate_rate(r, RATE_HOLDER, client);
 }
 
 bool gate_mcp(struct http_request *r)

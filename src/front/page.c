@@ -44,21 +44,41 @@ static const char *entity(char c)
 	}
 }
 
+/* How much of text is ASCII that stays as it is: nearly all, put at once. */
+static size_t plain(struct slice text)
+{
+	size_t n = 0;
+
+	while (n < text.n && text.p[n] >= ' ' && text.p[n] < 0x7f && !entity(text.p[n]))
+		n++;
+	return n;
+}
+
+/* One character; gives its length. */
+static size_t put_char(struct buf *b, struct slice text)
+{
+	const char *escaped = entity(text.p[0]);
+	int n = utf8_seq(text);
+
+	if (escaped)
+		buf_puts(b, escaped);
+	else if (n < 1 || (unsigned char)text.p[0] < ' ' || text.p[0] == 0x7f)
+		buf_puts(b, "\xef\xbf\xbd");
+	else
+		buf_put(b, text.p, (size_t)n);
+	return n > 0 ? (size_t)n : utf8_bad(text);
+}
+
 void page_text(struct buf *b, struct slice text)
 {
-	static const char replacement[] = "\xef\xbf\xbd";
-	int n;
+	size_t n;
 
-	for (; text.n > 0; text = slice_from(text, n > 0 ? (size_t)n : utf8_bad(text))) {
-		const char *escaped = entity(text.p[0]);
-
-		n = utf8_seq(text);
-		if (escaped)
-			buf_puts(b, escaped);
-		else if (n < 1 || (unsigned char)text.p[0] < ' ' || text.p[0] == 0x7f)
-			buf_puts(b, replacement);
-		else
-			buf_put(b, text.p, (size_t)n);
+	while (text.n > 0) {
+		n = plain(text);
+		buf_put(b, text.p, n);
+		text = slice_from(text, n);
+		if (text.n > 0)
+			text = slice_from(text, put_char(b, text));
 	}
 }
 

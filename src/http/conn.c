@@ -73,13 +73,18 @@ static bool begins_as_request(const char *text)
 	return *text == '\r' || *text == '\n' || http_is_token((struct slice){ text, 1 });
 }
 
-/* Serves what stands complete in text; gives how much of it is done with. */
+/* Serves what stands complete in text, as far as it is this connection's turn; gives how much of it
+ * is done with. */
 static size_t serve_text(struct http_conn *c, char *text, size_t n)
 {
 	struct extra *x = conn_extra(c);
 	size_t at = 0, head, used;
+	int served = 0;
 
 	while (c->state == CONN_HEAD && at < n) {
+		c->paused = served++ == PIPELINED_MAX;
+		if (c->paused)
+			break;
 		head = http_head_end((struct slice){ text + at, n - at }, &x->scanned);
 		if (!head && n - at <= HTTP_HEAD_MAX && begins_as_request(text + at))
 			break;
@@ -95,6 +100,12 @@ static size_t serve_text(struct http_conn *c, char *text, size_t n)
 		at += used;
 	}
 	return at;
+}
+
+static void conn_pause(struct http_conn *c)
+{
+	wire_want(c, 0);
+	conn_queue(c, QUEUE_MORE);
 }
 
 /* Bytes of a connection between requests: served, or kept until more come. */
@@ -119,7 +130,9 @@ static void head_feed(struct http_conn *c, struct slice fresh)
 		buf_drop(&x->in, done);
 	else if (!conn_keep(c, (struct slice){ text + done, n - done }))
 		conn_close(c);
-	if (c->state == CONN_BODY)
+	if (c->paused)
+		conn_pause(c);
+	else if (c->state == CONN_BODY)
 		body_first(c);
 	else if (c->state == CONN_HEAD && x->in.len && c->queue != QUEUE_HEAD)
 		conn_queue(c, QUEUE_HEAD);
@@ -272,7 +285,12 @@ void conn_late(struct http_conn *c)
 {
 	bool begun = conn_extra(c)->in.len > 0;
 
-	if (c->state == CONN_WAIT) {
+	if (c->paused) {
+		c->paused = false;
+		wire_want(c, LOOP_READ);
+		conn_queue(c, QUEUE_IDLE);
+		head_feed(c, (struct slice){ 0 });
+	} else if (c->state == CONN_WAIT) {
 		conn_queue(c, QUEUE_QUIET);
 		c->waiter->quiet(c);
 	} else if (c->state == CONN_BODY || (c->state == CONN_HEAD && begun)) {

@@ -29,6 +29,7 @@ enum conn_state {
 enum conn_queue {
 	QUEUE_NONE,
 	QUEUE_HANDSHAKE,
+	QUEUE_MORE, /* a pause: further requests are there */
 	QUEUE_HEAD,
 	QUEUE_BODY,
 	QUEUE_IDLE,
@@ -51,9 +52,11 @@ struct http_conn {
 	bool head_only; /* the request was HEAD */
 	bool stream;    /* an answer of unknown length has begun */
 	bool half;      /* the peer will send no more */
+	bool paused;    /* its bytes wait until others had their turn */
 	bool reading;   /* inside conn_feed: it goes on with what was pipelined */
 	bool owed;      /* waiter->sent() is due */
 	bool tls;       /* its bytes go through conn_tls() */
+	bool trusted;   /* http_trust */
 };
 
 struct upload {

@@ -62,7 +62,9 @@ static bool accept_one(int listener)
 static void accept_ready(struct watch *w, unsigned events)
 {
 	(void)events;
-	for (int i = 0; i < ACCEPTS_MAX && accept_one(w->fd); i++)
+	/* a newcomer is served before so many others push it out again */
+	for (unsigned i = 0; i < ACCEPTS_MAX && 2 * i < http_server->max_conns && accept_one(w->fd);
+		i++)
 		;
 }
 
@@ -79,7 +81,7 @@ static int listen_at(const union socket_address *a, socklen_t len)
 	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
 	if (a->any.sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&a->v6.sin6_addr))
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
-	if (bind(fd, &a->any, len) < 0 || listen(fd, SOMAXCONN) < 0) {
+	if (bind(fd, &a->any, len) < 0 || listen(fd, BACKLOG) < 0) {
 		r = -errno;
 		close(fd);
 		return r;

@@ -100,6 +100,10 @@ void http_stream_end(struct http_conn *c, const char *type, struct slice fields,
 	const struct slice *parts, int n);
 bool http_streaming(const struct http_conn *c);
 
+/* The peer has shown a credential: in a crowd its connection is given up after those of strangers.
+ */
+void http_trust(struct http_conn *c);
+
 /* Facts of the connection. */
 bool http_is_head(const struct http_conn *c); /* the request was HEAD */
 /* The peer's address: 16 bytes, IPv4 as ::ffff:a.b.c.d. */

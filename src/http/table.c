@@ -22,6 +22,7 @@ static struct {
 
 static const int queue_ms[QUEUES] = {
 	[QUEUE_HANDSHAKE] = HANDSHAKE_MS,
+	[QUEUE_MORE] = PIPELINED_MS,
 	[QUEUE_HEAD] = HEAD_MS,
 	[QUEUE_BODY] = BODY_MS,
 	[QUEUE_IDLE] = IDLE_MS,
@@ -151,27 +152,45 @@ static struct http_conn *slow_handshake(void)
 	return NULL;
 }
 
-/*
- * Whom to give up for others (decision 40), or NULL: of those for whom no job works or has worked
- * the one that has shown no life for longest. but: for whom the place is made. holding: only one
- * that holds memory will do, as idle ones never do.
- */
-static struct http_conn *expendable(const struct http_conn *but, bool holding)
+/* What makes a connection expendable for the sake of another. */
+struct need {
+	const struct http_conn *other;
+	bool memory; /* it has to hold some, as idle ones never do; else any will do */
+	bool strangers;
+};
+
+static bool serves(const struct need *n, const struct http_conn *c)
+{
+	return c != n->other && !c->owed && !(n->strangers && c->trusted) &&
+	       (!n->memory || conn_extra(c)->held);
+}
+
+/* Of those for whom no job works or has worked the one that has shown no sign of life for longest;
+ * or NULL. */
+static struct http_conn *quietest(const struct need *n)
 {
 	static const enum conn_queue order[] = { QUEUE_LINGER, QUEUE_IDLE, QUEUE_HEAD, QUEUE_BODY,
-		QUEUE_SEND };
+		QUEUE_MORE, QUEUE_SEND };
 	struct http_conn *c;
 
 	for (size_t i = 0; i < sizeof(order) / sizeof(*order); i++) {
 		c = table.queues[order[i]].first;
-		if (holding && order[i] == QUEUE_IDLE)
+		if (n->memory && order[i] == QUEUE_IDLE)
 			continue;
-		while (c && (c == but || c->owed || (holding && !conn_extra(c)->held)))
+		while (c && !serves(n, c))
 			c = c->next;
 		if (c)
 			return c;
 	}
 	return NULL;
+}
+
+/* Whom to give up for others (decision 40), a stranger if there is one; NULL: nobody. */
+static struct http_conn *expendable(const struct http_conn *other, bool memory)
+{
+	struct http_conn *c = quietest(&(struct need){ other, memory, .strangers = true });
+
+	return c ? c : quietest(&(struct need){ other, memory, .strangers = false });
 }
 
 void conn_held(struct http_conn *c)
@@ -261,6 +280,11 @@ void conn_close(struct http_conn *c)
 	c->next = table.free;
 	table.free = c;
 	table.count--;
+}
+
+void http_trust(struct http_conn *c)
+{
+	c->trusted = true;
 }
 
 void http_stop(void)
