@@ -1,4 +1,4 @@
-"""Each fault of the reference server (host-tools.md, section 9) and each field case of the groups X, P and G has a test.
+"""Each fault of the reference server (host-tools.md, section 9) and each field case of the groups X, P, G, H and O has one.
 
 A test says which it is by the number in its docstring: "fault 13", "faults 2, 8 and 19", "X3".
 """
@@ -9,7 +9,7 @@ import re
 from conftest import ROOT
 
 FAULTS = range(1, 66)
-ROWS = {"X": 13, "P": 11, "G": 10}
+ROWS = {"X": 13, "P": 11, "G": 10, "H": 18, "O": 13}
 NO_ROW = {
     "X13": "of wait_for_text: pitfall P6 of the sandbox tools, tests/e2e/test_sandbox_wait.py",
     "P5": "there is no tool that edits a part of a file",
@@ -17,8 +17,8 @@ NO_ROW = {
 
 
 def docstrings():
-    """Of every end-to-end test function: its name and what it says. The sandbox tools have another list of their own."""
-    for path in sorted((ROOT / "tests" / "e2e").glob("test_*.py")):
+    """Of every test function that drives the binary: its name and what it says. The sandbox tools have another list of their own."""
+    for path in sorted(path for folder in ("e2e", "interop") for path in (ROOT / "tests" / folder).glob("test_*.py")):
         if path.name.startswith("test_sandbox"):
             continue
         for node in ast.walk(ast.parse(path.read_text())):
@@ -33,7 +33,7 @@ def covered():
         for numbers in re.findall(r"\b[Ff]aults? (\d+(?:(?:, and |, | and )\d+)*)", text):
             for number in re.findall(r"\d+", numbers):
                 found[int(number)].append(name)
-        for row in re.findall(r"\b[XPG]\d{1,2}\b", text):
+        for row in re.findall(r"\b[XPGHO]\d{1,2}\b", text):
             found[row].append(name)
     return found
 
@@ -44,7 +44,7 @@ def test_each_fault_has_a_test():
     assert [n for n in found if isinstance(n, int) and n not in FAULTS] == []
 
 
-def test_each_field_case_of_commands_files_and_git_has_a_test():
+def test_each_field_case_of_commands_files_git_http_and_signing_in_has_a_test():
     rows = [f"{group}{n}" for group, last in ROWS.items() for n in range(1, last + 1)]
     found = covered()
     assert [row for row in rows if row not in found and row not in NO_ROW] == []

@@ -123,6 +123,37 @@ def test_the_bodies_of_real_clients_are_registered(remote, more):
     assert abs(answer["client_id_issued_at"] - time.time()) < 60
 
 
+CODE_AND_REFRESH = {"grant_types": ["authorization_code", "refresh_token"], "response_types": ["code"],
+                    "token_endpoint_auth_method": "none"}
+
+
+@pytest.mark.parametrize("body", [
+    {"client_name": "Claude", "redirect_uris": ["https://claude.ai/api/mcp/auth_callback"], "scope": "claudeai",
+     **CODE_AND_REFRESH},
+    {"client_name": "ChatGPT", "redirect_uris": ["https://chatgpt.com/connector_platform_oauth_redirect"],
+     **CODE_AND_REFRESH},
+    {"client_name": "Cursor", "redirect_uris": ["cursor://anysphere.cursor-retrieval/oauth/user-cursor/callback"],
+     **CODE_AND_REFRESH},
+    {"client_name": "Visual Studio Code", "client_uri": "https://code.visualstudio.com", "application_type": "native",
+     "redirect_uris": ["https://insiders.vscode.dev/redirect", "https://vscode.dev/redirect", "http://127.0.0.1/",
+                       "http://127.0.0.1:33418/", "http://localhost/", "http://localhost:33418/"], **CODE_AND_REFRESH},
+    {"client_name": "MCP CLI Proxy", "client_uri": "https://github.com/modelcontextprotocol/mcp-cli",
+     "redirect_uris": ["http://localhost:14262/oauth/callback"], "software_id": "2e6dc280-f3c3-4e01-99a7-8181dbd1d23d",
+     "software_version": "0.15.1", **CODE_AND_REFRESH},
+    {"client_name": "MCP Inspector", "client_uri": "https://github.com/modelcontextprotocol/inspector", "scope": "",
+     "redirect_uris": ["http://localhost:6274/oauth/callback", "http://localhost:6274/oauth/callback/debug"],
+     **CODE_AND_REFRESH},
+    {"client_name": "Claude Code (sandstorm)", "redirect_uris": ["http://localhost:51234/callback"], **CODE_AND_REFRESH},
+], ids=lambda body: body["client_name"])
+def test_each_of_these_clients_comes_all_the_way(remote, body):
+    """O1, O6: from its registration to a token, over each of its addresses."""
+    client = register(remote, *body["redirect_uris"], **{k: v for k, v in body.items() if k != "redirect_uris"})
+    for uri in body["redirect_uris"]:
+        code = redirected(client.allow(remote, redirect_uri=uri), uri)["code"]
+        assert works(remote, client.redeem(remote, code, redirect_uri=uri).json()["access_token"])
+    assert body["client_name"] in client.ask(remote).body.decode()
+
+
 @pytest.mark.parametrize("body, error", [
     (b"", "invalid_client_metadata"), (b"{", "invalid_client_metadata"), (b"[]", "invalid_client_metadata"),
     ({"redirect_uris": []}, "invalid_redirect_uri"), ({"redirect_uris": "https://a"}, "invalid_redirect_uri"),

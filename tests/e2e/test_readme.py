@@ -7,6 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from process import wait_until
+from webserver import message
+
 README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
 INSTALLED = "/usr/local/bin/sandstorm-mcp"
 ROOT = "/home/me/project"
@@ -102,3 +105,18 @@ def test_the_tls_lines_make_a_server_that_its_clients_trust(binary, tmp_path, we
     at = words.index("serve")
     w = web(args=words[at + 1:], address="0.0.0.0", tls=place)
     assert w.url.startswith("https://") and w.result("ping") == {}
+
+
+def test_the_lines_that_change_the_token_end_the_old_one(web, binary, tmp_path):
+    """Issue 7, point 7: as they stand there, but for the places of file and process."""
+    path = tmp_path / "token"
+    path.write_text("an-old-token-0123456789\n")
+    w = web(token=None, env={"SANDSTORM_MCP_TOKEN_FILE": str(path)})
+    w.token = "an-old-token-0123456789"
+    assert w.result("ping") == {}
+    lines = block("rotate").replace("/etc/sandstorm-mcp.token", str(path)).replace("$(pidof sandstorm-mcp)", str(w.pid))
+    subprocess.run(["sh", "-euc", lines.replace("sandstorm-mcp token", f"{shlex.quote(str(binary))} token")], check=True)
+    wait_until(lambda: "token reread" in w.stderr_text(), "the new token")
+    assert w.post(message("ping")).status == 401
+    w.token = path.read_text().strip()
+    assert w.post(message("ping")).status == 200

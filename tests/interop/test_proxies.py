@@ -134,7 +134,7 @@ def test_a_client_that_leaves_ends_its_command(proxy):
 
 
 def test_the_challenge_and_the_metadata_name_the_public_address(proxy):
-    """H10: and never the inner port or http."""
+    """H10, O12: and never the inner port or http; all endpoints are on the one public name."""
     answer = post(proxy, message("ping"), {"Authorization": "Bearer wrong-0123456789abcdef"})
     assert answer.status == 401
     assert f'resource_metadata="{proxy.url}/.well-known/oauth-protected-resource/mcp"' in answer["www-authenticate"]
