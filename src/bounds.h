@@ -59,14 +59,14 @@ enum {
 	ACCEPTS_MAX = 512, /* before the loop serves others; few, and a crowd lets others wait */
 	PIPELINED_MAX =
 		4, /* requests of one connection answered before others have their turn ... */
-	PIPELINED_MS = 1,     /* ... for so long */
+	PIPELINED_MS = 1,         /* ... for so long */
 	HANDSHAKE_MS = 10 * 1000, /* of TLS, from the connection to its end */
 	HANDSHAKE_GRACE_MS = 100, /* none that is younger is given up for a new connection */
-	HEAD_MS = 10 * 1000,  /* from the first byte to the empty line */
-	BODY_MS = 60 * 1000,  /* without a byte of the body */
-	IDLE_MS = 75 * 1000,  /* between two requests */
-	SEND_MS = 30 * 1000,  /* without progress while we send */
-	QUIET_MS = 15 * 1000, /* a waiting client hears something at least so often */
+	HEAD_MS = 10 * 1000,      /* from the first byte to the empty line */
+	BODY_MS = 60 * 1000,      /* without a byte of the body */
+	IDLE_MS = 75 * 1000,      /* between two requests */
+	SEND_MS = 30 * 1000,      /* without progress while we send */
+	QUIET_MS = 15 * 1000,     /* a waiting client hears something at least so often */
 	LINGER_MS = 2 * 1000, /* after our last byte, so that a refusal is read before a reset */
 	RATE_KEYS = 256,      /* callers counted apart; more: who was quiet longest starts anew */
 	RATE_WINDOW_MS = 60 * 1000, /* requests are counted a minute, as the option says */

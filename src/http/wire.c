@@ -127,7 +127,8 @@ int wire_open(struct http_conn *c, int fd)
 	return r;
 }
 
-/* An answer that is given up is not kept by the kernel, either, for a peer that takes none of it. */
+/* An answer that is given up is not kept by the kernel, either, for a peer that takes none of it.
+ */
 static void drop_unsent(int fd)
 {
 	const struct linger at_once = { .l_onoff = 1 };
