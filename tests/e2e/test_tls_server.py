@@ -568,21 +568,25 @@ def test_connections_are_bounded_by_memory(web, lan):
 
 
 def test_a_crowd_of_handshakes_is_served_in_order(web, lan):
-    """More at once than there are slots: they wait in the kernel's queue, nobody is turned away in the middle."""
+    """More at once than there are slots: they wait in the kernel's queue. Who dawdles may be given up for the next
+    (decision 40), which on a busy machine is this test's own clients now and then; they come again and are served."""
     w = web(tls=lan, env={"SANDSTORM_MAX_CONNECTIONS": "16", "SANDSTORM_RATE_LIMIT": "0"})
     failures = []
 
     def client():
-        try:
-            assert w.post(ping()).status == 200
-        except (AssertionError, OSError) as e:
-            failures.append(e)
+        for attempt in range(3):
+            try:
+                assert w.post(ping()).status == 200
+                return
+            except (AssertionError, OSError) as e:
+                failures.append((attempt, e))
     threads = [threading.Thread(target=client) for _ in range(100)]
     for t in threads:
         t.start()
     for t in threads:
         t.join(30)
-    assert len(failures) <= 5, failures      # a young idle connection may be given up for the next
+    assert [e for attempt, e in failures if attempt == 2] == []
+    assert len(failures) <= 25, failures
 
 
 def percentile(values, share):
