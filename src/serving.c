@@ -150,8 +150,7 @@ static int serve_failed(int r)
 	if (r == -EACCES)
 		return complain(1,
 			"port %lld needs more rights than this user has; choose one above 1023 "
-			"with "
-			"SANDSTORM_MCP_PORT",
+			"with SANDSTORM_MCP_PORT",
 			port);
 	return complain(1, "cannot serve on %s port %lld: %s", cfg.host, port, strerror(-r));
 }

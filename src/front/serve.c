@@ -4,9 +4,9 @@
 
 #include "base/log.h"
 #include "bounds.h"
+#include "front/acme.h"
 #include "front/auth.h"
 #include "front/cidr.h"
-#include "front/acme.h"
 #include "front/gate.h"
 #include "front/http_mcp.h"
 #include "front/oauth.h"
@@ -107,9 +107,8 @@ static void warn_wide(const char *host)
 		return;
 	if (!address_parse_hop(slice_of(host), address) || !address_is_loopback(address))
 		log_event(LOG_WARN,
-			"listening beyond loopback without TLS: the token travels in clear text, "
-			"put a TLS "
-			"proxy in front",
+			"listening beyond loopback without TLS: the token travels in clear text; "
+			"set SANDSTORM_TLS_CERT and SANDSTORM_TLS_KEY, or put a TLS proxy in front",
 			NULL);
 }
 
