@@ -199,7 +199,7 @@ build/interop/.ready: tests/interop/package.json
 	$Qscripts/need interop
 	$Qmkdir -p build/interop && cp $< build/interop && cd build/interop && npm install --no-audit --no-fund --loglevel=error && touch .ready
 interop: $(BIN) build/venv/.ready build/interop/.ready ## clients, proxies and the conformance suite against the real binary
-	$Qscripts/need proxies
+	$Qscripts/need servers
 	$Q$(PYTEST) tests/interop --ignore tests/interop/test_pages.py
 pages: $(BIN) build/venv/.ready build/interop/.ready ## the pages in Chromium: screenshots in build/pages, accessibility, keyboard
 	$Qscripts/need pages

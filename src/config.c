@@ -84,6 +84,8 @@ static const struct option {
 		"networks of proxies; loopback" },
 	{ "SANDSTORM_ACME_WEBROOT", "--acme-webroot", TEXT, AT(acme_webroot), 0, 0, NULL,
 		"folder of an ACME client in webroot mode" },
+	{ "SANDSTORM_ACME_PORT", "--acme-port", NUMBER, AT(acme_port), 1, 65535, "80",
+		"where it is served by plain HTTP beside TLS" },
 	{ "SANDSTORM_STATE_DIR", "--state-dir", TEXT, AT(state_dir), 0, 0, NULL,
 		"what is to survive a restart; below the root" },
 	{ "SANDSTORM_HEALTH_DETAIL", "--health-detail", TRUTH, AT(health_detail), 0, 1, "0",

@@ -32,7 +32,7 @@ struct config {
 	const char *tls_cert, *tls_key;
 	const char *acme_webroot; /* or NULL */
 	const char *state_dir;    /* NULL: below the root */
-	int64_t port, rate_limit, max_conns, max_instances;
+	int64_t port, acme_port, rate_limit, max_conns, max_instances;
 	int64_t health_detail;
 };
 

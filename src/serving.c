@@ -133,9 +133,10 @@ static void reread(void)
 
 /* --- HTTP --- */
 
-static int serve_failed(int r)
+static int serve_failed(int r, unsigned port)
 {
-	long long port = cfg.port;
+	const char *other = port == cfg.acme_port && port != cfg.port ? "SANDSTORM_ACME_PORT"
+								      : "SANDSTORM_MCP_PORT";
 
 	if (r == -EINVAL)
 		return complain(2,
@@ -145,14 +146,14 @@ static int serve_failed(int r)
 			cfg.host);
 	if (r == -EADDRINUSE)
 		return complain(1,
-			"port %lld on %s is taken%s; choose another with SANDSTORM_MCP_PORT", port,
-			cfg.host, port == 8080 ? ", perhaps by a Sandstorm master" : "");
+			"port %u on %s is taken%s; choose another with %s", port, cfg.host,
+			port == 8080 ? ", perhaps by a Sandstorm master" : "", other);
 	if (r == -EACCES)
 		return complain(1,
-			"port %lld needs more rights than this user has; choose one above 1023 "
-			"with SANDSTORM_MCP_PORT",
-			port);
-	return complain(1, "cannot serve on %s port %lld: %s", cfg.host, port, strerror(-r));
+			"port %u needs more rights than this user has; choose one above 1023 with "
+			"%s",
+			port, other);
+	return complain(1, "cannot serve on %s port %u: %s", cfg.host, port, strerror(-r));
 }
 
 static int origin_load(const struct origin_config *c)
@@ -271,6 +272,7 @@ static int serve_http(void)
 			cfg.trusted_proxies, cfg.host, (unsigned)cfg.port, serving_tls(&cfg) },
 	};
 	int r = origin_load(&c.origin);
+	unsigned port = 0;
 
 	if (r == 0)
 		r = webroot_load();
@@ -282,13 +284,15 @@ static int serve_http(void)
 		return r;
 	if (c.tls)
 		serving_tls_tell();
+	if (c.tls && cfg.acme_webroot)
+		c.plain_port = (unsigned)cfg.acme_port;
 	sign_ins_load(state_usable());
 	start_say_missing();
 	c.max_conns = connections_allowed(connections_wanted());
 	c.sessions = tool_find(LIT("terminal_exec")) != NULL;
 	c.health = (struct health_config){ cfg.max_instances, host_root() };
-	r = serve_start(&c);
-	return r < 0 ? serve_failed(r) : start_run();
+	r = serve_start(&c, &port);
+	return r < 0 ? serve_failed(r, port) : start_run();
 }
 
 int cmd_serve(int argc, char **argv)

@@ -48,6 +48,9 @@ void origin_put_preflight(const struct http_head *h, struct buf *b);
  * replaced by the address we listen on.
  */
 void origin_put_url(const struct http_head *h, const unsigned char peer[16], struct buf *b);
+/* The same for who came to the plain port beside TLS: the name in Host, on our port, unless one is
+ * configured. False: Host is no name. */
+bool origin_put_https(const struct http_head *h, struct buf *b);
 /* The address of the client: the peer, or for a trusted proxy the last untrusted one in
  * X-Forwarded-For. */
 void origin_client(

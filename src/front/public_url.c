@@ -12,6 +12,7 @@ static size_t url_n;
 static struct authority url_origin;
 static char own[AUTHORITY_MAX]; /* host and port we listen on */
 static size_t own_n;
+static unsigned own_port;
 static bool own_tls;
 
 /* --- configured --- */
@@ -58,6 +59,7 @@ int public_url_setup(const struct origin_config *c, struct slice *bad)
 
 	url_n = 0;
 	own_tls = c->tls;
+	own_port = c->listen_port;
 	own_take(c->listen_host, c->listen_port);
 	if (!text || url_take(c->public_url ? "" : "https://", text))
 		return 0;
@@ -109,4 +111,22 @@ void origin_put_url(const struct http_head *h, const unsigned char peer[16], str
 	}
 	buf_puts(b, request_is_https(h, forwarded) ? "https://" : "http://");
 	buf_slice(b, request_host(h, forwarded));
+}
+
+bool origin_put_https(const struct http_head *h, struct buf *b)
+{
+	struct authority a;
+	bool v6;
+
+	if (url_n) {
+		buf_put(b, url, url_n);
+		return true;
+	}
+	if (!authority_parse(h->field[FIELD_HOST], &a))
+		return false;
+	v6 = str_has(a.host, ':');
+	buf_printf(b, "https://%s%.*s%s", v6 ? "[" : "", SLICE(a.host), v6 ? "]" : "");
+	if (own_port != 443)
+		buf_printf(b, ":%u", own_port);
+	return true;
 }

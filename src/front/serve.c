@@ -11,6 +11,7 @@
 #include "front/http_mcp.h"
 #include "front/oauth.h"
 #include "front/page_home.h"
+#include "front/plain.h"
 #include "front/session_api.h"
 #include "http/authority.h"
 #include "mcp/job.h"
@@ -112,9 +113,23 @@ static void warn_wide(const char *host)
 			NULL);
 }
 
-int serve_start(const struct serve_config *c)
+static int listen_all(const struct serve_config *c, unsigned *port)
 {
-	static struct http_server server = { .routes = routes, .fields = gate_fields };
+	int r;
+
+	*port = c->port;
+	r = http_listen(c->host, c->port);
+	if (r < 0 || !c->plain_port)
+		return r;
+	*port = c->plain_port;
+	return http_listen_plain(c->host, c->plain_port);
+}
+
+int serve_start(const struct serve_config *c, unsigned *port)
+{
+	static struct http_server server = {
+		.routes = routes, .plain_routes = plain_routes, .fields = gate_fields
+	};
 	int r;
 
 	health_detail = c->health_detail;
@@ -125,7 +140,7 @@ int serve_start(const struct serve_config *c)
 	server.tls = c->tls;
 	r = http_init(&server);
 	if (r == 0)
-		r = http_listen(c->host, c->port);
+		r = listen_all(c, port);
 	if (r == 0) {
 		log_serving(c);
 		if (!c->tls)

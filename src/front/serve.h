@@ -15,13 +15,14 @@ struct serve_config {
 	int64_t rate_limit;
 	bool health_detail, sessions;
 	bool tls; /* tls_server_load has been called */
+	unsigned plain_port; /* beside TLS; 0: none */
 	struct origin_config origin;
 	struct health_config health;
 };
 
 /* Listens; the loop then serves. The token is set by auth_set_token. 0 or -errno (-EADDRINUSE,
- * -EINVAL: bad host). */
-int serve_start(const struct serve_config *c) __attribute__((warn_unused_result));
+ * -EINVAL: bad host) with the port in question in *port. */
+int serve_start(const struct serve_config *c, unsigned *port) __attribute__((warn_unused_result));
 /* Accepts no more, gives what runs grace_ms to end, then ends it with an error answer, then ends
  * the loop with 0. */
 void serve_stop(int64_t grace_ms);

@@ -157,7 +157,7 @@ static void body_end(struct http_conn *c, struct slice after)
 	r.body = body_all(x);
 	c->state = CONN_HEAD;
 	c->reading = true;
-	request_serve(&r, route_find(&h, &allowed));
+	request_serve(&r, route_find(c, &h, &allowed));
 	c->reading = false;
 	if (c->state == CONN_FREE)
 		return;

@@ -57,6 +57,7 @@ struct http_conn {
 	bool owed;      /* waiter->sent() is due */
 	bool tls;       /* its bytes go through conn_tls() */
 	bool trusted;   /* http_trust */
+	bool plain;     /* came by http_listen_plain */
 };
 
 struct upload {
@@ -103,7 +104,8 @@ void conn_refuse(struct http_conn *c, int status);
 void conn_refuse_plain(struct http_conn *c); /* HTTP where TLS is spoken */
 /* The route of that path and method; NULL and the methods that are allowed there, 0: no such path.
  */
-const struct http_route *route_find(const struct http_head *h, unsigned *allowed);
+const struct http_route *route_find(
+	const struct http_conn *c, const struct http_head *h, unsigned *allowed);
 /*
  * The route, once its gate has let the request pass. NULL: answered; where a body follows that
  * nobody will read the connection ends after that.

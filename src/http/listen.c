@@ -7,7 +7,10 @@
 #include "base/address.h"
 #include "http/conn.h"
 
-static struct watch listeners[LISTENERS_MAX];
+static struct listener {
+	struct watch w;
+	bool plain;
+} listeners[LISTENERS_MAX];
 static int listeners_n;
 static struct timer pause_timer;
 
@@ -15,7 +18,7 @@ static struct timer pause_timer;
 static void listen_want(unsigned want)
 {
 	for (int i = 0; i < listeners_n; i++)
-		watch_want(&listeners[i], want);
+		watch_want(&listeners[i].w, want);
 }
 
 static void pause_over(struct timer *t)
@@ -31,7 +34,7 @@ static void listen_pause(void)
 	listen_want(0);
 }
 
-static bool accept_one(int listener)
+static bool accept_one(const struct listener *l)
 {
 	union socket_address a = { 0 };
 	socklen_t len = sizeof(a);
@@ -42,7 +45,7 @@ static bool accept_one(int listener)
 		listen_pause();
 		return false;
 	}
-	fd = accept4(listener, &a.any, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	fd = accept4(l->w.fd, &a.any, &len, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	if (fd < 0) {
 		if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM)
 			listen_pause();
@@ -55,22 +58,25 @@ static bool accept_one(int listener)
 	}
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	address_from_socket(&a, c->peer);
+	c->plain = l->plain;
 	conn_open(c, fd);
 	return true;
 }
 
 static void accept_ready(struct watch *w, unsigned events)
 {
+	const struct listener *l = container_of(w, struct listener, w);
+
 	(void)events;
 	/* a newcomer is served before so many others push it out again */
-	for (unsigned i = 0; i < ACCEPTS_MAX && 2 * i < http_server->max_conns && accept_one(w->fd);
+	for (unsigned i = 0; i < ACCEPTS_MAX && 2 * i < http_server->max_conns && accept_one(l);
 		i++)
 		;
 }
 
-static int listen_at(const union socket_address *a, socklen_t len)
+static int listen_at(const union socket_address *a, socklen_t len, bool plain)
 {
-	struct watch *w = &listeners[listeners_n];
+	struct listener *l = &listeners[listeners_n];
 	int on = 1, unsent = HTTP_UNSENT_MAX;
 	int r, fd = socket(a->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
@@ -86,47 +92,58 @@ static int listen_at(const union socket_address *a, socklen_t len)
 		close(fd);
 		return r;
 	}
-	w->ready = accept_ready;
-	r = watch_add(w, fd, LOOP_READ);
+	l->plain = plain;
+	l->w.ready = accept_ready;
+	r = watch_add(&l->w, fd, LOOP_READ);
 	if (r == 0)
 		listeners_n++;
 	return r;
 }
 
-static int listen_number(struct slice s, unsigned port)
+static int listen_number(struct slice s, unsigned port, bool plain)
 {
 	unsigned char address[16];
 	union socket_address a;
 
 	if (!address_parse(s, address))
 		return -EINVAL;
-	return listen_at(&a, address_to_socket(address, port, &a));
+	return listen_at(&a, address_to_socket(address, port, &a), plain);
 }
 
 /* Clients try ::1 or 127.0.0.1 first, so both must answer; a machine without IPv6 has only one. */
-static int listen_localhost(unsigned port)
+static int listen_localhost(unsigned port, bool plain)
 {
-	int r = listen_number(LIT("127.0.0.1"), port);
-	int r6 = r < 0 ? r : listen_number(LIT("::1"), port);
+	int r = listen_number(LIT("127.0.0.1"), port, plain);
+	int r6 = r < 0 ? r : listen_number(LIT("::1"), port, plain);
 
 	return r6 == -EAFNOSUPPORT || r6 == -EADDRNOTAVAIL ? 0 : r6;
 }
 
-int http_listen(const char *host, unsigned port)
+static int listen_on(const char *host, unsigned port, bool plain)
 {
 	struct slice s = slice_of(host);
 
 	if (http_same(s, "localhost"))
-		return listen_localhost(port);
+		return listen_localhost(port, plain);
 	if (s.n > 1 && s.p[0] == '[' && s.p[s.n - 1] == ']')
 		s = (struct slice){ s.p + 1, s.n - 2 };
-	return listen_number(s, port);
+	return listen_number(s, port, plain);
+}
+
+int http_listen(const char *host, unsigned port)
+{
+	return listen_on(host, port, false);
+}
+
+int http_listen_plain(const char *host, unsigned port)
+{
+	return listen_on(host, port, true);
 }
 
 void listen_stop(void)
 {
 	while (listeners_n > 0) {
-		struct watch *w = &listeners[--listeners_n];
+		struct watch *w = &listeners[--listeners_n].w;
 
 		watch_del(w);
 		close(w->fd);

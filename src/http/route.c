@@ -61,17 +61,21 @@ static bool route_is(const struct http_route *r, struct slice path)
 	size_t n = strlen(r->path);
 	struct slice rest;
 
+	if (n == 0)
+		return true;
 	if (n > 1 && r->path[n - 1] == '/')
 		return http_path_starts(path, r->path, &rest);
 	return http_path_is(path, r->path);
 }
 
-const struct http_route *route_find(const struct http_head *h, unsigned *allowed)
+const struct http_route *route_find(
+	const struct http_conn *c, const struct http_head *h, unsigned *allowed)
 {
+	const struct http_route *r = c->plain ? http_server->plain_routes : http_server->routes;
 	unsigned bit = 1u << (h->method == HTTP_HEAD ? HTTP_GET : h->method);
 
 	*allowed = 0;
-	for (const struct http_route *r = http_server->routes; r->path; r++) {
+	for (; r->path; r++) {
 		if (!route_is(r, h->path))
 			continue;
 		if (r->methods & bit)
@@ -120,7 +124,7 @@ static void no_route(struct http_request *r, unsigned allowed)
 const struct http_route *route_request(struct http_request *r, bool body_there)
 {
 	unsigned allowed;
-	const struct http_route *route = route_find(r->head, &allowed);
+	const struct http_route *route = route_find(r->conn, r->head, &allowed);
 
 	if (!body_there)
 		r->conn->keep_alive = false;

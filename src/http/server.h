@@ -27,8 +27,8 @@ struct http_request {
 void http_take_body(struct http_request *r, struct buf *to);
 
 struct http_route {
-	const char *path; /* compared by http_path_is; ends with "/": all below it; NULL ends the
-			     table */
+	const char *path; /* compared by http_path_is; ends with "/": all below it; empty: all
+			     that is left; NULL ends the table */
 	unsigned methods; /* bits 1 << HTTP_GET ...; GET brings HEAD with it */
 	bool (*gate)(struct http_request *r); /* false: has answered; NULL: everybody may */
 	void (*serve)(struct http_request *r);
@@ -56,7 +56,8 @@ struct http_server {
 	 * with NULL. */
 	void (*fields)(const struct http_head *h, struct buf *b);
 	unsigned max_conns;
-	bool tls; /* all connections are, with what tls_server_load has loaded */
+	bool tls; /* with what tls_server_load has loaded; of all connections but plain ones */
+	const struct http_route *plain_routes; /* of those that came by http_listen_plain */
 };
 
 /* The server is borrowed for the life of the program. 0 or -ENOMEM. */
@@ -64,6 +65,8 @@ int http_init(const struct http_server *s) __attribute__((warn_unused_result));
 /* host: a numeric address, "[v6]", or "localhost" for both loopbacks. 0 or -errno; -EINVAL: not
  * such a host. */
 int http_listen(const char *host, unsigned port) __attribute__((warn_unused_result));
+/* Beside TLS: connections are plain and see plain_routes alone. */
+int http_listen_plain(const char *host, unsigned port) __attribute__((warn_unused_result));
 /* No new connections; those without a running request are closed, the others after their answer. */
 void http_stop(void);
 unsigned http_conn_count(void);

@@ -119,7 +119,7 @@ int wire_open(struct http_conn *c, int fd)
 {
 	int r;
 
-	if (http_server->tls)
+	if (http_server->tls && !c->plain)
 		return tls_open(c, fd);
 	c->w.ready = plain_ready;
 	r = watch_add(&c->w, fd, LOOP_READ);

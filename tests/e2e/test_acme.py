@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from httpwire import request
+from httpwire import Connection, free_port, request
 from webserver import message
 
 TOKEN = "evaGxfADs6pSRb2LAv9IZf17Dt3juxGJ-PCt92wr_oA"
@@ -117,3 +117,71 @@ def test_a_webroot_that_is_none_stops_the_start(cli, tmp_path):
     for path, why in ((tmp_path / "none", "No such file"), (tmp_path / "file", "Not a directory")):
         done = cli("serve", env={"SANDSTORM_MCP_TOKEN": "0123456789abcdef", "SANDSTORM_ACME_WEBROOT": str(path)})
         assert done.returncode == 2 and str(path) in done.stderr and why in done.stderr and done.stderr.count("\n") == 1
+
+
+# -- beside TLS ----------------------------------------------------------------------------------
+
+
+class PlainPort:
+    """The port beside TLS of a server."""
+
+    def __init__(self, web, lan, folder, **options):
+        self.port = free_port()
+        self.web = web(tls=lan, args=["--acme-webroot", folder.parents[1], "--acme-port", self.port], **options)
+
+    def ask(self, method, target, host="mcp.example.com", body=None):
+        with Connection("127.0.0.1", self.port) as c:
+            c.send(request(method, target, {"Host": host, "Authorization": f"Bearer {self.web.token}"}, body))
+            return c.answer(method)
+
+
+@pytest.fixture
+def plain(web, lan, folder):
+    return PlainPort(web, lan, folder)
+
+
+def test_beside_tls_challenges_come_by_plain_http(plain, folder):
+    """Authorities begin at port 80, whatever the server speaks elsewhere; there by TLS it is served as well."""
+    (folder / TOKEN).write_text(AUTHORIZATION)
+    assert plain.ask("GET", PATH).body == AUTHORIZATION.encode()
+    assert plain.ask("GET", PATH + "x").status == 404
+    assert plain.web.exchange("GET", PATH).body == AUTHORIZATION.encode()
+
+
+@pytest.mark.parametrize("target", ["/", "/mcp", "/health", "/oauth/authorize?client_id=x&state=a%20b", "//evil.example/",
+                                    "/ca.pem", "/.well-known/acme-challenge"])
+def test_all_else_there_leads_to_https(plain, target):
+    """Nothing of the server itself is served in the clear."""
+    for method in ("GET", "HEAD"):
+        answer = plain.ask(method, target)
+        assert answer.status == 301 and answer["location"] == f"https://mcp.example.com:{plain.web.port}{target}", answer
+
+
+@pytest.mark.parametrize("method, target, host", [
+    ("POST", "/mcp", "h"), ("DELETE", "/mcp", "h"), ("OPTIONS", "/mcp", "h"), ("POST", "/oauth/token", "h"),
+    ("GET", "*", "h"), ("GET", "/", 'h"x'), ("GET", "/", "evil.example/x"), ("POST", PATH, "h")])
+def test_what_has_gone_in_the_clear_is_refused(plain, method, target, host):
+    """A client that posts there has shown its token to the network: it is told, not helped on."""
+    answer = plain.ask(method, target, host, b"{}")
+    assert answer.status in (400, 405) and answer["location"] is None and answer.json()["error"], answer
+
+
+def test_the_way_to_https_is_the_public_address(web, lan, folder):
+    plain = PlainPort(web, lan, folder, env={"SANDSTORM_PUBLIC_URL": "https://mcp.example.com/box"})
+    assert plain.ask("GET", "/x", "other.example")["location"] == "https://mcp.example.com/box/x"
+
+
+def test_without_a_webroot_nothing_listens_beside_tls(web, lan):
+    port = free_port()
+    web(tls=lan, args=["--acme-port", port])
+    with pytest.raises(OSError):
+        Connection("127.0.0.1", port)
+
+
+def test_a_port_beside_tls_that_is_taken_is_told_by_its_name(web, lan, folder, cli):
+    """Decision 30: at run time, so 1."""
+    plain = PlainPort(web, lan, folder)
+    done = cli("serve", "--acme-webroot", folder.parents[1], "--acme-port", plain.port, env={
+        "SANDSTORM_MCP_TOKEN": "0123456789abcdef", "SANDSTORM_TLS_CERT": lan / "server.pem",
+        "SANDSTORM_TLS_KEY": lan / "server.key", "SANDSTORM_MCP_PORT": str(free_port())})
+    assert done.returncode == 1 and "SANDSTORM_ACME_PORT" in done.stderr and str(plain.port) in done.stderr

@@ -2,6 +2,7 @@
 // seen as one JSON object. Lies beside node_modules when it runs (test_pages.py copies it there).
 //
 //   "url"        the server, without a path            "token"     what the person types
+//   "private"    another, with a certificate of a private CA
 //   "chromium"   path of the browser                   "out"       folder for the screenshots
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -67,7 +68,7 @@ let visitor = 0;
 
 async function newPage(options, seen) {
 	const context = await browser.newContext({
-		...options, extraHTTPHeaders: { 'X-Forwarded-For': `198.51.100.${++visitor}` },	// wrong tokens are counted by peer
+		...options, ignoreHTTPSErrors: true, extraHTTPHeaders: { 'X-Forwarded-For': `198.51.100.${++visitor}` },	// wrong tokens are counted by peer
 	});
 	const page = await context.newPage();
 	watch(page, seen);
@@ -87,6 +88,8 @@ for (const [width, height] of Object.entries(sizes)) {
 
 		await open(`${told.url}/`);
 		await look(page, seen, 'home', view);
+		await open(`${told.private}/`);
+		await look(page, seen, 'home-private-ca', view);
 		await open(authorize(id, redirect));
 		await look(page, seen, 'authorize', view);
 		await page.click('summary');

@@ -5,14 +5,15 @@ Issue 7, points 2 and 3; decision 38; field-case O11. `pages.mjs` plays the pers
 
 import json
 import shutil
+import subprocess
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
 from test_interop import run
 
-PAGES = {"home": 200, "authorize": 200, "authorize-tools": 200, "wrong-token": 401, "too-many": 429,
-         "unknown-client": 400, "other-address": 400}
+PAGES = {"home": 200, "home-private-ca": 200, "authorize": 200, "authorize-tools": 200, "wrong-token": 401,
+         "too-many": 429, "unknown-client": 400, "other-address": 400}
 VIEWS = ["390-light", "390-dark", "1280-light", "1280-dark"]
 
 
@@ -24,12 +25,15 @@ def browser():
 
 
 @pytest.fixture
-def seen(servers, clients, browser):
+def seen(servers, clients, browser, binary, tmp_path):
     out = clients.parent / "pages"
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
     web = servers.start(env={"SANDSTORM_RATE_LIMIT": "0"})
-    told = {"url": web.url.removesuffix("/mcp"), "token": web.token, "out": str(out), "chromium": browser}
+    subprocess.run([binary, "cert", "--host", "127.0.0.1", tmp_path / "tls"], check=True, capture_output=True)
+    private = servers.start(tls=tmp_path / "tls")
+    told = {"url": web.url.removesuffix("/mcp"), "private": private.url.removesuffix("/mcp"), "token": web.token,
+            "out": str(out), "chromium": browser}
     found = json.loads(run("node", "pages.mjs", json.dumps(told), cwd=clients, timeout=240))
     return {**found, "url": told["url"], "out": out}
 
