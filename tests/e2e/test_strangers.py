@@ -300,3 +300,15 @@ def test_a_query_with_broken_escapes_is_a_page_not_a_crash(remote):
     for more in ("&state=%", "&state=%zz", "&state=%00", "&state=%ff", "&code_challenge=" + "a" * 9000, "&" * 5000):
         answer = remote.exchange("GET", "/oauth/authorize?" + urlencode({"client_id": client.id}) + more)
         assert answer.status in (302, 400), answer
+
+
+@pytest.mark.parametrize("how", ["plain", "TLS"])
+def test_pipelined_requests_take_turns_and_are_all_answered(web, lan, how):
+    """H7: many at once by one peer do not keep others waiting, and none is lost meanwhile."""
+    w = web(tls=lan if how == "TLS" else None)
+    with w.connect() as c:
+        for _ in range(2):
+            c.send(b"".join(w.bytes_of(ping(n)) for n in range(250)))
+            assert w.result("ping") == {}
+            for n in range(250):
+                assert c.answer().message()["id"] == n
