@@ -145,9 +145,8 @@ static int serve_failed(int r, unsigned port)
 			"or ::1, or localhost",
 			cfg.host);
 	if (r == -EADDRINUSE)
-		return complain(1,
-			"port %u on %s is taken%s; choose another with %s", port, cfg.host,
-			port == 8080 ? ", perhaps by a Sandstorm master" : "", other);
+		return complain(1, "port %u on %s is taken%s; choose another with %s", port,
+			cfg.host, port == 8080 ? ", perhaps by a Sandstorm master" : "", other);
 	if (r == -EACCES)
 		return complain(1,
 			"port %u needs more rights than this user has; choose one above 1023 with "

@@ -1,6 +1,6 @@
 /*
- * The plain port beside TLS: challenges of certificate authorities, which never come by TLS, and the
- * way to https for all else.
+ * The plain port beside TLS: challenges of certificate authorities, which never come by TLS, and
+ * the way to https for all else.
  */
 #ifndef FRONT_PLAIN_H
 #define FRONT_PLAIN_H

@@ -14,7 +14,7 @@ struct serve_config {
 	unsigned port, max_conns;
 	int64_t rate_limit;
 	bool health_detail, sessions;
-	bool tls; /* tls_server_load has been called */
+	bool tls;            /* tls_server_load has been called */
 	unsigned plain_port; /* beside TLS; 0: none */
 	struct origin_config origin;
 	struct health_config health;
