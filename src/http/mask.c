@@ -45,11 +45,12 @@ void mask_put_head(const struct mask *m, struct buf *b, struct slice text)
 
 	while (text.n) {
 		line = http_line_take(&text);
-		if (http_field_split(line, &name, &value) && field_is_secret(name))
-			buf_printf(b, "%.*s: %s" STARS, SLICE(name),
-				str_starts(value, "Bearer ") ? "Bearer " : "");
-		else
+		if (http_field_split(line, &name, &value) && field_is_secret(name)) {
+			mask_put_body(m, b, name); /* a secret may stand anywhere */
+			buf_printf(b, ": %s" STARS, str_starts(value, "Bearer ") ? "Bearer " : "");
+		} else {
 			mask_put_body(m, b, line);
+		}
 		buf_putc(b, '\n');
 	}
 }

@@ -53,6 +53,9 @@ static void test_a_head_keeps_all_but_its_secrets(void **state)
 	buf_cut(&out, 0);
 	mask_put_head(&secrets, &out, LIT("Set-Cookie: a=b; Path=/\nauthorization: Basic abc\n"));
 	assert_slice(buf_all(&out), "Set-Cookie: ***\nauthorization: ***\n");
+	buf_cut(&out, 0);
+	mask_put_head(&secrets, &out, LIT("x-box-token-token: 1\n"));
+	assert_slice(buf_all(&out), "x-***-token: ***\n");
 }
 
 static void test_secrets_are_masked_wherever_they_are_echoed(void **state)
