@@ -19,7 +19,7 @@ from mcp.shared.auth import OAuthClientMetadata
 import person
 import proxies
 from httpwire import free_port, request
-from mcpwire import first_text, tool_params
+from mcpwire import first_text, tool_params, wait_until
 from test_oauth_client import Storage
 from test_readme import block
 from webserver import message, modern_fields, modern_message
@@ -148,6 +148,7 @@ def test_the_challenge_and_the_metadata_name_the_public_address(proxy):
 def test_nobody_behind_the_proxy_can_say_who_he_is(proxy):
     """Decision 56: what a client writes into X-Forwarded-For is not what the proxy has seen."""
     post(proxy, message("ping"), {"Authorization": "Bearer wrong-0123456789abcdef", "X-Forwarded-For": "198.51.100.1"})
+    wait_until(lambda: '"refused"' in proxy.web.stderr_text(), "a line about it")
     lines = [json.loads(line) for line in proxy.web.stderr_text().splitlines() if '"refused"' in line]
     assert [line["peer"] for line in lines] == ["127.0.0.1"]
 
