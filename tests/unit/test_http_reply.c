@@ -211,6 +211,9 @@ static void test_what_has_no_body(void **state)
 	assert_false(WHOLE("HTTP/1.1 304 x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", "")
 			     .reply.keep_alive);
 	assert_true(WHOLE("HTTP/1.1 204 x\r\nContent-Length: 0\r\n\r\n", "").reply.keep_alive);
+	/* It says how long the body would be that does not come, of any size. */
+	o = WHOLE("HTTP/1.1 304 x\r\nContent-Length: 99999999999\r\n\r\n", "");
+	assert_int_equal(o.r, 1);
 }
 
 #define INTERIM "HTTP/1.1 100 Continue\r\na: b\r\n\r\n"
