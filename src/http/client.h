@@ -68,7 +68,8 @@ struct http_call {
 
 	/* The outcome, good in done(). */
 	enum http_call_failure failure;
-	bool sent;                 /* a byte of the request was written: the master may act on it */
+	bool sent;  /* a byte of the request was written: the master may act on it */
+	bool again; /* sent once on a kept connection that was closed, then on a new one (H8) */
 	const char *phase;         /* of a timeout: "queue", "connect", "TLS" or "reply" */
 	char text[HTTP_CALL_TEXT]; /* the sentence about the failure */
 
@@ -78,7 +79,6 @@ struct http_call {
 	struct http_call *next;
 	int64_t began;
 	bool waiting; /* in the queue */
-	bool again;   /* sent once on a kept connection that was closed: now on a new one */
 };
 
 /* Every failure comes through done(), too; nothing is called back before this returns. */

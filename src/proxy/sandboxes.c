@@ -96,14 +96,22 @@ static enum step branch_sandbox(struct job *j)
 
 /* --- what is gone afterwards --- */
 
+/* The first of two requests may have done it before its connection broke. */
+static bool gone_before(struct master_call *c)
+{
+	return c->http.again && c->http.failure == HTTP_CALL_OK && c->http.status == 404 &&
+	       !failure_no_route(c);
+}
+
 static enum step gone(struct job *j, const char *what, const char *how)
 {
 	struct master_call *c = j->state;
-	size_t at = j->mem.len;
 	struct jw w;
+	size_t at;
 
-	if (!c->ok)
+	if (!c->ok && !gone_before(c))
 		return master_fail(j, NULL);
+	at = j->mem.len;
 	jw_init(&w, &j->mem);
 	jw_object(&w, NULL);
 	jw_str(&w, what, c->request.id);
