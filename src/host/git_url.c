@@ -41,14 +41,19 @@ static bool is_known_scheme(struct slice scheme)
 	return false;
 }
 
-/* Some programs take a host that begins with a dash for an option. */
+/* Git decodes it. */
+static bool starts_with_dash(struct slice s)
+{
+	return str_starts(s, "-") || percent_byte(s) == '-';
+}
+
+/* Some programs take a host, or a user before it, that begins with a dash for an option. */
 static bool host_has_dash(struct slice authority)
 {
 	const char *at = authority.n > 0 ? memrchr(authority.p, '@', authority.n) : NULL;
 
-	if (at)
-		authority = slice_from(authority, (size_t)(at + 1 - authority.p));
-	return str_starts(authority, "-");
+	return starts_with_dash(authority) ||
+	       (at && starts_with_dash(slice_from(authority, (size_t)(at + 1 - authority.p))));
 }
 
 static bool has_dots(struct slice path)
@@ -78,7 +83,8 @@ static const char *file_rule(struct slice url)
 
 static const char *host_rule(struct slice authority)
 {
-	return host_has_dash(authority) ? "must not name a host that begins with a dash" : NULL;
+	return host_has_dash(authority) ? "must not name a host or a user that begins with a dash"
+					: NULL;
 }
 
 static const char *scheme_rule(struct slice url, size_t scheme, enum git_place *place)

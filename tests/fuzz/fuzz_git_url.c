@@ -53,7 +53,8 @@ static void is_host(struct slice s)
 	struct slice rest = s, scheme = str_split(&rest, ':');
 
 	MUST(!is_local(s));
-	MUST(!str_starts(rest, "//") || (scheme.n > 0 && !str_starts(rest, "//-")));
+	MUST(!str_starts(rest, "//") ||
+		(scheme.n > 0 && !str_starts(rest, "//-") && !str_starts(rest, "//%2d")));
 }
 
 static void name(struct slice s)
