@@ -67,7 +67,7 @@ COMPILE.check-clang = clang -Werror $(call PRODUCT,clang)
 COMPILE.unit = $(HOST_CC) $(OURS) $(SANITIZE) -fsanitize=address,undefined
 COMPILE.fuzz = $(FUZZ_CC) $(OURS) $(SANITIZE) -fsanitize=address,undefined,fuzzer-no-link
 
-.PHONY: all run help vendor need-build test check unit fuzz-programs fuzz build-tests e2e interop pages size fmt docs dist install clean distclean FORCE
+.PHONY: all run help vendor need-build fixtures test check unit fuzz-programs fuzz build-tests e2e interop pages size fmt docs dist install clean distclean FORCE
 .DELETE_ON_ERROR:
 all: $(BIN)
 
@@ -142,14 +142,27 @@ $(eval $(call settings,$B/.ca,CA))
 $B/obj/tls/builtin.o: $B/.ca $(if $(CA),$B/ca.rows)
 $B/obj/tls/builtin.o: DEFINE = $(if $(CA),-DBUILTIN_CA='"$(CURDIR)/$B/ca.rows"')
 
+link = $(CC) $(SMALL) $(LINK) $(LINK_MORE) -o $@ $B/musl/lib/rcrt1.o $B/musl/lib/crti.o $(filter %.o,$^) \
+	$B/libbearssl.a $(MUSL) $(LIBGCC) $(MUSL) $B/musl/lib/crtn.o
+$B/sandstorm-mcp.unstripped: LINK_MORE = -Wl,-Map=$B/link.map
 $B/sandstorm-mcp.unstripped: $(call objects,$B/obj) $B/libbearssl.a $(MUSL) scripts/check-static
 	$(call say,LINK,$@)
-	$Q$(CC) $(SMALL) $(LINK) -Wl,-Map=$B/link.map -o $@ $B/musl/lib/rcrt1.o $B/musl/lib/crti.o $(call objects,$B/obj) \
-		$B/libbearssl.a $(MUSL) $(LIBGCC) $(MUSL) $B/musl/lib/crtn.o
+	$Q$(link)
 	$Qscripts/check-static $@
 $(BIN): $B/sandstorm-mcp.unstripped
 	$(call say,STRIP,$@)
 	$Qmkdir -p $(@D) && $(STRIP) -s -R .comment -o $@.new $< && mv $@.new $@
+
+# the same objects with the conformance suite's own tools put before them (tests/fixture): for `make interop`, never shipped
+$B/fixture/%.o: tests/fixture/%.c $B/check-gcc/.settings | $(MUSL) $(VENDORED)
+	$(call say,CC,$@)
+	$Qmkdir -p $(@D) && $(COMPILE.check-gcc) -MMD -MP -c -o $@ $<
+fixtures: $B/sandstorm-mcp-fixtures
+$B/sandstorm-mcp-fixtures: LINK_MORE = -Wl,--wrap=tools_choose,--wrap=schema_put_input,--wrap=http_head_parse
+$B/sandstorm-mcp-fixtures: $(patsubst tests/%.c,$B/%.o,$(sort $(wildcard tests/fixture/*.c))) $(call objects,$B/obj) \
+		$B/libbearssl.a $(MUSL)
+	$(call say,LINK,$@)
+	$Q$(link)
 
 # ---- tests
 
@@ -198,9 +211,9 @@ build/interop/.ready: tests/interop/package.json
 	$(call say,NPM,build/interop)
 	$Qscripts/need interop
 	$Qmkdir -p build/interop && cp $< build/interop && cd build/interop && npm install --no-audit --no-fund --loglevel=error && touch .ready
-interop: $(BIN) build/venv/.ready build/interop/.ready ## clients, proxies and the conformance suite against the real binary
+interop: $(BIN) fixtures build/venv/.ready build/interop/.ready ## clients, proxies and the conformance suite against the real binary
 	$Qscripts/need servers
-	$Q$(PYTEST) tests/interop --ignore tests/interop/test_pages.py
+	$QSANDSTORM_FIXTURES=$(CURDIR)/$B/sandstorm-mcp-fixtures $(PYTEST) tests/interop --ignore tests/interop/test_pages.py
 pages: $(BIN) build/venv/.ready build/interop/.ready ## the pages in Chromium: screenshots in build/pages, accessibility, keyboard
 	$Qscripts/need pages
 	$Q$(PYTEST) tests/interop/test_pages.py
@@ -210,7 +223,7 @@ pages: $(BIN) build/venv/.ready build/interop/.ready ## the pages in Chromium: s
 size: $(BIN) ## text, data and bss of each room and library as linked
 	@scripts/size $B/link.map $(BIN) $(SIZE_LIMIT)
 fmt: ## format our C sources
-	clang-format -i $(wildcard src/*.[ch] src/*/*.[ch] tests/unit/*.[ch] tests/fuzz/*.[ch])
+	clang-format -i $(wildcard src/*.[ch] src/*/*.[ch] tests/unit/*.[ch] tests/fuzz/*.[ch] tests/fixture/*.[ch])
 docs: $(BIN) ## write the generated tables of README.md anew
 	@scripts/tool-docs --write $(BIN) README.md
 dist: $(VENDORED) ## source tarball with the third-party sources: builds offline, the same bytes each time
@@ -222,6 +235,6 @@ run: $(BIN) ## serve .run/workspace over HTTP with a token made on first use
 install: $(BIN) ## into DESTDIR PREFIX/bin
 	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/sandstorm-mcp
 clean: ## remove what was built, keep libraries and fetched sources
-	rm -rf out build/unit build/fuzz $(wildcard build/*/obj build/*/check-* build/*/sandstorm-mcp.unstripped build/*/link.map)
+	rm -rf out build/unit build/fuzz $(wildcard build/*/obj build/*/check-* build/*/fixture build/*/sandstorm-mcp* build/*/link.map)
 distclean: ## remove all that is not in the repository
 	rm -rf out build vendor/bearssl vendor/musl vendor/jsmn vendor/dl vendor/.fetched
