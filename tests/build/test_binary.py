@@ -67,6 +67,17 @@ def test_the_shipped_binary_is_stripped(binary):
     assert run("nm", binary, cwd="/", ok=False).stdout == ""
 
 
+def test_the_shipped_binary_has_none_of_the_fixture_tools(binary, build, linked, root):
+    """`make fixtures` links them (tests/fixture) in front of the same objects, for the conformance suite."""
+    sources = "".join(path.read_text() for path in (root / "tests/fixture").glob("*.[ch]"))
+    tools = set(re.findall(r"ROW\((\w+_\w+)", sources))
+    assert len(tools) == 12
+    content = binary.read_bytes()
+    assert [name for name in {*tools, "For the conformance suite", "Mcp-Param-"} if name.encode() in content] == []
+    assert [name for name in linked if name in tools or name.startswith(("fixture_", "__wrap_", "__real_"))] == []
+    assert "/fixture/" not in (build / "link.map").read_text()
+
+
 def test_memory_is_allocated_by_the_resolver_of_libc_alone(build):
     linked = set(re.findall(r"libc\.a\((\S+?o)\)", (build / "link.map").read_text()))
     asking = set()
