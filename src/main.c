@@ -20,6 +20,7 @@
 #include "mcp/tool.h"
 #include "proxy/proxy.h"
 #include "proxy/routes.h"
+#include "relro.h"
 #include "serving.h"
 #include "start.h"
 #include "tls/roots.h"
@@ -326,6 +327,7 @@ int main(int argc, char **argv)
 {
 	const struct command *c;
 
+	relro_protect();
 	proc_plug_streams();
 	for (int i = 1; i < argc; i++)
 		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)

@@ -51,7 +51,7 @@ def test_the_stack_is_not_executable(readelf):
     assert flags == "RW"
 
 
-def test_relocated_data_is_read_only_from_the_start(readelf):
+def test_relocated_data_lies_apart(readelf):
     assert "GNU_RELRO" in readelf and "BIND_NOW" in readelf
 
 

@@ -4,7 +4,9 @@ S, X and F rows are those of the field cases; section numbers those of the proto
 """
 
 import json
+import mmap
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -239,6 +241,19 @@ def test_a_killed_server_leaves_nothing_that_hinders_the_next(server, workspace)
     first.signal(signal.SIGKILL)
     assert first.wait_exit() == -signal.SIGKILL
     assert server().text("file_read", path="f") == "1"
+
+
+def test_tables_of_addresses_are_read_only_once_it_runs(host, binary):
+    """The linker's PT_GNU_RELRO is a wish: without a dynamic linker nobody fulfils it but the program."""
+    host.request("ping")
+    headers = subprocess.run(["readelf", "-lW", binary], capture_output=True, text=True, check=True).stdout
+    _, address, _, _, size = (int(x, 16) for x in re.search(r"GNU_RELRO((?:\s+0x[0-9a-f]+){5})", headers)[1].split())
+    with open(f"/proc/{host.pid}/maps") as f:
+        spans = [(*(int(x, 16) for x in line.split()[0].split("-")), line.split()[1], line) for line in f]
+    first = min(start for start, _, _, line in spans if os.path.basename(binary) in line)
+    tables = range(first + address, first + address + size, mmap.PAGESIZE)
+    assert len(tables) > 3
+    assert {rights for at in tables for start, end, rights, _ in spans if start <= at < end} == {"r--p"}
 
 
 def test_a_stdio_server_opens_no_listening_port(host):
