@@ -205,6 +205,14 @@ enum {
 	ACME_TOKEN_MAX = 128,    /* at least 22 characters; authorities use 43 */
 	ACME_FILE_MAX = 1 * KIB, /* a token, a dot and a thumbprint of 43 characters */
 
+	/* Process 1 */
+	INTERFACES_MAX = 64,     /* the highest index looked at for the first of Ethernet */
+	INTERFACE_POLL_MS = 100, /* while its driver may be loading ... */
+	INTERFACE_LOOKS = 100,   /* ... for ten seconds, then less often */
+	INTERFACE_LATE_MS = 1000,
+	BOOT_END_MS = 1000, /* for other processes between TERM and KILL */
+	BOOT_END_PAUSE_MS = 10,
+
 	/* Command line */
 	ENV_FILE_MAX = 64 * KIB,
 };

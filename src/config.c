@@ -90,6 +90,8 @@ static const struct option {
 		"what is to survive a restart; below the root" },
 	{ "SANDSTORM_HEALTH_DETAIL", "--health-detail", TRUTH, AT(health_detail), 0, 1, "0",
 		"/health tells all without the token" },
+	{ "SANDSTORM_IP", "--ip", TEXT, AT(ip), 0, 0, NULL,
+		"as process 1: ADDRESS/LEN[,GATEWAY[,DNS]]" },
 	{ "MAX_INSTANCES", "--max-instances", NUMBER, AT(max_instances), 1, 1000, "5",
 		"sessions at once" },
 	{ NULL, "--stdio", TRUTH, AT(stdio), 0, 1, NULL,

@@ -22,7 +22,8 @@ struct config {
 	int64_t log_json;  /* -1: as the transport has it; truth values from here */
 	int64_t read_only;
 	int64_t structured;
-	int64_t stdio; /* serve --stdio */
+	int64_t stdio;  /* serve --stdio */
+	const char *ip; /* of a machine whose /init we are, see boot/net_text.h; NULL: unset */
 	/* the master that the sandbox tools drive, see upstream.h */
 	const char *url, *ca, *routes, *trace; /* all but url: NULL or empty: unset */
 	int64_t http_timeout_ms, start_timeout_ms;

@@ -7,6 +7,8 @@
 
 #include "base/log.h"
 #include "base/str.h"
+#include "boot/boot.h"
+#include "boot/net.h"
 #include "bounds.h"
 #include "environment.h"
 #include "host/background.h"
@@ -25,6 +27,7 @@ enum { STOP_MARGIN_MS = 2500 };
 
 static const struct transport *transport;
 static int64_t stop_grace_ms;
+static int ended_by; /* INT, TERM or 0 */
 
 int start_config(struct config *c, int argc, char **argv, int *words)
 {
@@ -203,6 +206,7 @@ static void signalled(int sig)
 		stop_at_once(NULL);
 	} else {
 		asked = asked || sig != SIGHUP;
+		ended_by = sig;
 		stop_in_order();
 	}
 }
@@ -220,6 +224,25 @@ static int set_up_loop(const struct config *c)
 	return r < 0 ? complain(1, "cannot start: %s", strerror(-r)) : 0;
 }
 
+/* --- as process 1 --- */
+
+/* Elsewhere the variable may be there because we run in the environment of such a server. */
+static int set_up_network(const char *ip)
+{
+	struct net n;
+	const char *wrong = ip ? net_parse(slice_of(ip), &n) : NULL;
+
+	if (wrong)
+		return complain(2, "SANDSTORM_IP: \"%s\" %s; it is ADDRESS/LENGTH[,GATEWAY[,DNS]]",
+			ip, wrong);
+	if (ip && boot_is_first())
+		net_up(&n);
+	else if (ip)
+		log_event(LOG_WARN, "SANDSTORM_IP is ignored: only process 1 sets up a network",
+			NULL);
+	return 0;
+}
+
 int start_up(const struct config *c, const char *tools, const struct transport *t)
 {
 	int r;
@@ -227,10 +250,13 @@ int start_up(const struct config *c, const char *tools, const struct transport *
 	transport = t;
 	stop_grace_ms = c->stop_grace_ms;
 	log_setup((enum log_level)c->log_level, c->log_json < 0 ? t->log_json : c->log_json);
+	boot_begin();
 	mem_set_budget(c->memory ? (size_t)c->memory : machine_budget());
 	child_environment(env_list());
 	r = set_up_tools(c, tools);
-	return r ? r : set_up_loop(c);
+	if (r == 0)
+		r = set_up_loop(c);
+	return r ? r : set_up_network(c->ip);
 }
 
 int start_run(void)
@@ -239,5 +265,7 @@ int start_run(void)
 
 	background_stop();
 	child_end_all();
+	if (status == 0) /* after a failure a kernel shall show it, and do what its panic= says */
+		boot_end(ended_by == SIGINT);
 	return status;
 }
