@@ -212,6 +212,8 @@ enum {
 	INTERFACE_LATE_MS = 1000,
 	BOOT_END_MS = 1000, /* for other processes between TERM and KILL */
 	BOOT_END_PAUSE_MS = 10,
+	FIRST_WORDS_MAX = 64, /* of its command line, for `health` beside it */
+	FIRST_WORDS_SIZE = 4 * KIB,
 
 	/* Command line */
 	ENV_FILE_MAX = 64 * KIB,

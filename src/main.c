@@ -6,6 +6,7 @@
  */
 #include <unistd.h>
 
+#include "boot/words.h"
 #include "bounds.h"
 #include "front/ca.h"
 #include "front/call.h"
@@ -165,11 +166,30 @@ static int cmd_token(int argc, char **argv)
 	return r ? r : token_make(words ? argv[0] : NULL, rotate);
 }
 
+/*
+ * Without a word of its own `health` asks the server of the container it is in, which may have its
+ * settings as flags. One that serves over stdio has no port: that it runs is all there is to say.
+ */
+static bool health_of_first(int *argc, char ***argv)
+{
+	static char *first[FIRST_WORDS_MAX];
+	int n = *argc ? 0 : boot_words(first, FIRST_WORDS_MAX);
+
+	if (n < 2 || strcmp(first[1], "serve") != 0)
+		return n == 1 || (n > 1 && first[1][0] == '-');
+	*argc = n - 2;
+	*argv = first + 2;
+	return take_flag(argc, *argv, "--stdio");
+}
+
 static int cmd_health(int argc, char **argv)
 {
-	int words, r = start_config(&cfg, argc, argv, &words);
+	int words, r;
 	struct buf b;
 
+	if (health_of_first(&argc, &argv))
+		return 0;
+	r = start_config(&cfg, argc, argv, &words);
 	if (r == 0)
 		r = too_many(words, 1, argv);
 	if (r)

@@ -30,9 +30,9 @@ static int control_socket(int family)
 }
 
 /* 0 or -errno. */
-static int control(int s, unsigned request, void *arg)
+static int control(int s, unsigned short request, void *arg)
 {
-	return ioctl(s, (int)request, arg) < 0 ? -errno : 0;
+	return ioctl(s, request, arg) < 0 ? -errno : 0;
 }
 
 static int bring_up(int s, struct ifreq *r)
