@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT / "tests/e2e"))
 import mcpwire  # noqa: E402, its folder had to be named first
 import process  # noqa: E402
 import webserver  # noqa: E402
-from httpwire import free_port  # noqa: E402
+from httpwire import free_port, request  # noqa: E402
 
 HERE = pathlib.Path(__file__).resolve().parent
 GUEST, GATEWAY, NAME_SERVER = "10.0.2.15/24", "10.0.2.2", "10.0.2.3"     # qemu's user network
@@ -131,14 +131,22 @@ class Machine(webserver.WebServer):
     def console(self):
         return self.stderr_text()
 
+    def wait_ready(self, timeout=60):
+        """Until it serves and is reached: qemu takes connections for the guest from the beginning."""
+        process.wait_until(lambda: '"serving"' in self.console() or not self.alive(), f"it to serve: {self.console()}", timeout)
+        return process.wait_until(lambda: not self.alive() or self._answers(), f"an answer: {self.console()}", timeout)
+
+    def _answers(self):
+        with contextlib.suppress(OSError, AssertionError), self.connect() as connection:     # none in time
+            connection.send(request("GET", "/health", {"Host": "vm"}))
+            return connection.answer(timeout=2).status == 200
+        return False
+
     def shell(self, command):
         """What a command prints inside."""
         text = self.text("terminal_exec", command=command)
-        assert text.startswith("stdout:\n") and text.endswith("\n\nexit_code: 0"), text
-        return text.removeprefix("stdout:\n").removesuffix("\n\nexit_code: 0")
-
-    def health(self):
-        return self.exchange("GET", "/health").json()
+        assert text.endswith("exit_code: 0") and "stderr:" not in text, text
+        return text.removeprefix("stdout:\n").removesuffix("exit_code: 0").strip()
 
 
 class Serial(mcpwire.Requests):
@@ -174,17 +182,20 @@ class Serial(mcpwire.Requests):
 
     def start_request(self, method, params=None, id=None):
         self._ids += 1
-        self.process.stdin.write(json.dumps(webserver.message(method, params, self._ids)).encode() + b"\n")
-        self.process.stdin.flush()
+        self.send(json.dumps(webserver.message(method, params, self._ids)).encode() + b"\n")
         return self._ids
 
+    def send(self, data):
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
     def wait(self, id, timeout=60):
+        """Ours are written without blanks, which tells them from the echo of a request."""
+        start = '{"jsonrpc":"2.0","id":%d,' % id
+
         def answer(console):
-            for line in console.splitlines():
-                with contextlib.suppress(ValueError):
-                    value = json.loads(line)
-                    if isinstance(value, dict) and value.get("id") == id and "method" not in value:
-                        return value
+            with contextlib.suppress(ValueError):
+                return json.JSONDecoder().raw_decode(console, console.index(start))[0]
         return self.wait_for(answer, f"the answer {id}", timeout or 60)
 
     def wait_exit(self, timeout=60):
@@ -194,4 +205,5 @@ class Serial(mcpwire.Requests):
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
-        self.process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
