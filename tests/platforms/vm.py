@@ -82,7 +82,7 @@ def init_script(kernel, late):
     lines = ["#!/bin/sh"]
     for module in kernel.modules:
         load = f"insmod /modules/{module}.ko"
-        lines.append(f"(sleep {late}; {load}) &" if late and module == "virtio_net" else load)
+        lines.append(f"(sleep {late}; {load}) < /init &" if late and module == "virtio_net" else load)
     return "\n".join([*lines, 'exec /sandstorm-mcp "$@"', ""]).encode()
 
 
