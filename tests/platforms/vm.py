@@ -35,7 +35,7 @@ MACHINES = {    # qemu and its machine, network card, console
 }
 MODULES = ("virtio", "virtio_ring", "virtio_mmio", "virtio_pci_modern_dev", "virtio_pci_legacy_dev", "virtio_pci", "failover",
            "net_failover", "virtio_net")    # each after those it wants
-APPLETS = ("sh", "cat", "grep", "insmod", "ip", "kill", "ls", "mount", "nslookup", "ping", "ps", "rm", "setsid", "sleep", "wget")
+APPLETS = ("sh", "cat", "grep", "insmod", "ip", "kill", "ls", "mknod", "mount", "nslookup", "ping", "ps", "rm", "setsid", "sleep", "wget")
 
 class Kernel:
     """Debian's kernel for a target, its modules and a busybox."""
@@ -82,7 +82,9 @@ def init_script(kernel, late):
     lines = ["#!/bin/sh"]
     for module in kernel.modules:
         load = f"insmod /modules/{module}.ko"
-        lines.append(f"(sleep {late}; {load}) < /init &" if late and module == "virtio_net" else load)
+        if late and module == "virtio_net":     # the shell opens /dev/null for it, which is not to be there afterwards
+            load = f"mknod /dev/null c 1 3; (sleep {late}; {load}) & sleep 0.5; rm /dev/null"
+        lines.append(load)
     return "\n".join([*lines, 'exec /sandstorm-mcp "$@"', ""]).encode()
 
 
