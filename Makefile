@@ -67,7 +67,7 @@ COMPILE.check-clang = clang -Werror $(call PRODUCT,clang)
 COMPILE.unit = $(HOST_CC) $(OURS) $(SANITIZE) -fsanitize=address,undefined
 COMPILE.fuzz = $(FUZZ_CC) $(OURS) $(SANITIZE) -fsanitize=address,undefined,fuzzer-no-link
 
-.PHONY: all run help vendor need-build fixtures test check unit fuzz-programs fuzz build-tests e2e interop pages size fmt docs dist install clean distclean FORCE
+.PHONY: all run help vendor need-build fixtures test check unit fuzz-programs fuzz build-tests e2e interop pages size fmt docs dist image-files install clean distclean FORCE
 .DELETE_ON_ERROR:
 all: $(BIN)
 
@@ -232,6 +232,8 @@ dist: $(VENDORED) ## source tarball with the third-party sources: builds offline
 run: $(BIN) ## serve .run/workspace over HTTP with a token made on first use
 	@exec scripts/run $(CURDIR)/$(BIN)
 
+image-files: $(BIN) ## lay out out/image for `docker build --target prebuilt .`, every target that is built
+	@scripts/image-files
 install: $(BIN) ## into DESTDIR PREFIX/bin
 	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/sandstorm-mcp
 clean: ## remove what was built, keep libraries and fetched sources

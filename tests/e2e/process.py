@@ -68,6 +68,20 @@ class Process:
     def alive(self):
         return self.process.poll() is None
 
+    def first(self):
+        """The only child, as seen from here: process 1 of what an `unshare` or another such program has started."""
+        def child():
+            with contextlib.suppress(OSError, ValueError):
+                with open(f"/proc/{self.pid}/task/{self.pid}/children") as f:
+                    return int(f.read())
+        return wait_until(child, "a process 1")
+
+    def end_first(self, number=15):
+        """Exit code after a signal (TERM) to process 1, and the seconds it took."""
+        began = time.monotonic()
+        os.kill(self.first(), number)
+        return self.wait_exit(), time.monotonic() - began
+
     def descendants(self):
         """Living processes started by this server, wherever they have been moved in the process tree."""
         return [pid for pid in processes_with(self.marker) if pid != self.pid]

@@ -1,13 +1,10 @@
 """As process 1 of a container: what nobody else does there is done, and nothing is left behind."""
 
-import contextlib
 import os
-import pathlib
 import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
@@ -46,21 +43,6 @@ os.execvp(sys.argv[2], sys.argv[2:])
 """
 
 
-def first_of(server):
-    """The pid, as seen from here, of process 1 below an `unshare`."""
-    def child():
-        with contextlib.suppress(OSError, ValueError):
-            return int(pathlib.Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text())
-    return wait_until(child, "a process 1")
-
-
-def end(server, number=signal.SIGTERM):
-    """Exit code after a signal to process 1, and the seconds it took."""
-    began = time.monotonic()
-    os.kill(first_of(server), number)
-    return server.wait_exit(), time.monotonic() - began
-
-
 def shell(server, command):
     text = server.text("terminal_exec", command=command)
     assert text.endswith("exit_code: 0"), text
@@ -79,7 +61,7 @@ def test_it_ends_with_all_its_children(web, number):
     w.text("terminal_exec_background", command="sleep 61")
     shell(w, "setsid sleep 62 > /dev/null 2>&1 &")
     w.wait_descendants(3)
-    code, seconds = end(w, number)
+    code, seconds = w.end_first(number)
     assert code == 0 and seconds < 3
     assert w.descendants() == []
 
@@ -89,7 +71,7 @@ def test_what_has_no_tag_gets_a_second_for_its_last_words(web, workspace):
     (workspace / "stranger.py").write_text(STRANGER)
     shell(w, f"env -i setsid '{sys.executable}' stranger.py > /dev/null 2>&1 &")
     wait_until((workspace / "waits").exists, "the stranger")
-    code, seconds = end(w)
+    code, seconds = w.end_first()
     assert code == 0 and seconds < 3
     assert (workspace / "ended").read_text() == str(int(signal.SIGTERM))
 
@@ -99,7 +81,7 @@ def test_what_does_not_want_to_end_is_killed_after_a_second(web, workspace):
     (workspace / "stranger.py").write_text(STRANGER.replace("raise SystemExit", "return"))
     shell(w, f"env -i setsid '{sys.executable}' stranger.py > /dev/null 2>&1 &")
     wait_until((workspace / "waits").exists, "the stranger")
-    code, seconds = end(w)
+    code, seconds = w.end_first()
     assert code == 0 and 0.9 < seconds < 4
 
 
@@ -249,7 +231,7 @@ def test_what_cannot_be_meant_is_refused_before_it_serves(server, wrap):
 
 def beside(server, binary, *words, env=None):
     """Runs a command in the namespaces of process 1, as `docker exec` does."""
-    pid = first_of(server)
+    pid = server.first()
     user = ["--user", "--preserve-credentials"] if ROOTLESS else []
     return subprocess.run(["nsenter", f"--target={pid}", *user, "--pid", "--mount", binary, *words],
                           env=clean_environment(None, env), capture_output=True, text=True, timeout=20)
@@ -261,10 +243,10 @@ def test_health_finds_the_port_that_was_given_as_a_flag(web, binary):
     done = beside(w, binary, "health")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
     assert beside(w, binary, "health", "--mcp-port", "1").returncode == 1, "its own words go first"
-    os.kill(first_of(w), signal.SIGSTOP)
+    os.kill(w.first(), signal.SIGSTOP)
     assert "timed out" in beside(w, binary, "health").stderr
-    os.kill(first_of(w), signal.SIGCONT)
-    assert end(w)[0] == 0
+    os.kill(w.first(), signal.SIGCONT)
+    assert w.end_first()[0] == 0
 
 
 @pytest.mark.parametrize("args", [[], ["serve", "--stdio"]], ids=["tools", "serve"])
