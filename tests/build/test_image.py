@@ -10,9 +10,10 @@ def stages(root):
 def test_the_prebuilt_and_the_built_image_are_described_alike(root):
     prebuilt, _, final = stages(root)
     assert prebuilt[0] == "FROM scratch AS prebuilt" and final[0] == "FROM scratch"
-    assert prebuilt[1] == "COPY out/sandstorm-mcp /sandstorm-mcp"
-    assert final[1] == "COPY --from=build /build/out/sandstorm-mcp /sandstorm-mcp"
-    assert prebuilt[2:] == final[2:]
+    assert prebuilt[1:4] == ["ARG TARGETARCH", "ARG TARGETVARIANT",
+                             "COPY out/image/${TARGETARCH:-amd64}${TARGETVARIANT}/sandstorm-mcp /sandstorm-mcp"]
+    assert final[1] == "COPY --from=build /sandstorm-mcp /sandstorm-mcp"
+    assert prebuilt[4:] == final[2:]
     assert "USER 65534:65534" in final and 'ENTRYPOINT ["/sandstorm-mcp"]' in final
 
 

@@ -90,24 +90,25 @@ def init_script(kernel, late):
 
 def initramfs(kernel, binary, late=0, files=None):
     """The binary, a busybox, and an /init that loads the drivers of the network card and becomes the binary; with `late`
-    the last of them only after so many seconds."""
+    the last of them only after so many seconds. files: more of them, path -> text."""
     inside = {"sandstorm-mcp": program(binary.read_bytes()), "init": program(init_script(kernel, late)),
               "bin/busybox": program(kernel.busybox)}
     inside |= {f"bin/{name}": (stat.S_IFLNK | 0o777, b"busybox") for name in APPLETS}
     inside |= {f"modules/{name}.ko": (stat.S_IFREG | 0o644, kernel.module(name)) for name in kernel.modules}
-    return cpio(with_folders(inside | (files or {})))
+    inside |= {path: (stat.S_IFREG | 0o600, text.encode()) for path, text in (files or {}).items()}
+    return cpio(with_folders(inside))
 
 
 def lone(binary):
-    """The binary as /init, and nothing else."""
-    return cpio({"init": program(binary.read_bytes())})
+    """The binary and nothing else."""
+    return cpio({"sandstorm-mcp": program(binary.read_bytes())})
 
 
 def qemu(target, kernel, archive, settings, words, port=None):
     """The command that boots it; the serial line is its standard input and output."""
     command, card, console = MACHINES[target]
     assert shutil.which(command[0]), f"{command[0]} is missing: scripts/need vm"
-    line = [f"console={console}", "panic=-1", "quiet", "loglevel=3", *(f"{k}={v}" for k, v in settings.items()), "--", *words]
+    line = [f"console={console}", "panic=-1", "quiet", "loglevel=3", *(f"{k}={v}" for k, v in settings.items() if v is not None), "--", *words]
     network = "user,id=n,restrict=on" + (f",hostfwd=tcp:127.0.0.1:{port}-:8080" if port else "")
     return [*command, "-accel", "tcg", "-m", "128", "-smp", "1", "-nodefaults", "-no-reboot", "-display", "none",
             "-serial", "stdio", "-monitor", "none", "-kernel", kernel.image, "-initrd", archive, "-append", " ".join(line),
@@ -117,10 +118,10 @@ def qemu(target, kernel, archive, settings, words, port=None):
 class Machine(webserver.WebServer):
     """One that serves over HTTP; its console is what a server's stderr is elsewhere."""
 
-    def __init__(self, target, binary, folder, settings=None, late=0, words=("serve",), archive=None):
+    def __init__(self, target, binary, folder, settings=None, late=0, words=("serve",), files=None):
         self.target, kernel = target, Kernel(target)
         path = folder / "initramfs"
-        path.write_bytes(archive or initramfs(kernel, binary, late))
+        path.write_bytes(initramfs(kernel, binary, late, files))
         port = free_port()
         settings = {"SANDSTORM_MCP_TOKEN": webserver.TOKEN, "SANDSTORM_MCP_HOST": "0.0.0.0", "SANDSTORM_WORKSPACE_ROOT": "/work",
                     **(settings or {})}
@@ -157,7 +158,8 @@ class Serial(mcpwire.Requests):
     def __init__(self, target, binary, folder, settings=None, words=("--tools", "host"), archive=None):
         path = folder / "initramfs"
         path.write_bytes(archive or lone(binary))
-        command = qemu(target, Kernel(target), path, {"SANDSTORM_WORKSPACE_ROOT": "/work", **(settings or {})}, words)
+        start = {} if archive else {"rdinit": "/sandstorm-mcp"}
+        command = qemu(target, Kernel(target), path, {**start, "SANDSTORM_WORKSPACE_ROOT": "/work", **(settings or {})}, words)
         self._said, self._ids, self._news = bytearray(), 0, threading.Condition()
         self.process = subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT)
