@@ -31,11 +31,11 @@ static bool is_machine(void)
 	return errno == ENOENT && stat("/proc/self", &st) == 0;
 }
 
+/* Where that is not allowed, or there is no place for it, what needs it does without. */
 static void mount_at(const char *dir, const char *type, unsigned long flags, const char *data)
 {
-	if ((mkdir(dir, 0755) == 0 || errno == EEXIST) && mount(type, dir, type, flags, data) == 0)
-		return;
-	/* not allowed, or no place for it: what needs it does without */
+	mkdir(dir, 0755);
+	mount(type, dir, type, flags, data);
 }
 
 static void mount_missing(void)

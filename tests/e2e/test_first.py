@@ -1,4 +1,4 @@
-"""As process 1 of a container: what nobody else does there is done, and nothing is left behind."""
+"""As process 1 of a container: what nobody else does there is done, and nothing is left behind. Needs root, for namespaces."""
 
 import os
 import shutil
@@ -11,8 +11,7 @@ import pytest
 from mcpwire import clean_environment
 from process import wait_until
 
-ROOTLESS = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
-FIRST = ["unshare", *ROOTLESS, "--pid", "--fork", "--kill-child", "--mount-proc"]
+FIRST = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
 LONELY = [*FIRST, "--net"]
 # Where a process with neither tag of ours waits for TERM, and writes down that it came
 STRANGER = """
@@ -102,7 +101,7 @@ def test_the_end_of_stdin_ends_it_all(server):
 def test_the_loopback_interface_is_brought_up(server):
     look = python('import socket; s = socket.create_server(("127.0.0.1", 0)); socket.create_connection(s.getsockname())')
     assert "exit_code: 0" in shell(server(wrap=LONELY), look)
-    down = server(wrap=["unshare", *ROOTLESS, "--net"])
+    down = server(wrap=["unshare", "--net"])
     assert "Network is unreachable" in down.failure("terminal_exec", command=look)
 
 
@@ -119,7 +118,7 @@ def bare(tmp_path, binary):
 
 
 def in_bare(server, bare, flags=(), **more):
-    enter = ["unshare", *ROOTLESS, "--pid", "--fork", "--kill-child", "--mount", *flags, f"--root={bare}"]
+    enter = ["unshare", "--pid", "--fork", "--kill-child", "--mount", *flags, f"--root={bare}"]
     return server(root="/work", wrap=["sh", "-c", f'shift; exec {" ".join(enter)} /sandstorm-mcp "$@"', "sh"],
                   **{"env": {"PATH": "/bin", **more.pop("env", {})}, **more})
 
@@ -148,7 +147,7 @@ def test_what_is_there_stays(server, bare):
 
 def test_another_process_than_the_first_mounts_nothing(server, bare):
     s = server(root="/work", env={"PATH": "/bin"},
-               wrap=["sh", "-c", f'shift; exec unshare {" ".join(ROOTLESS)} --mount --root={bare} /sandstorm-mcp "$@"', "sh"])
+               wrap=["sh", "-c", f'shift; exec unshare --mount --root={bare} /sandstorm-mcp "$@"', "sh"])
     assert s.text("file_write", path="f", content="x") == "Written 1 bytes to /work/f"
     assert s.close() == 0
     assert not (bare / "proc").exists() and not (bare / "tmp").exists() and not (bare / "dev").exists()
@@ -232,8 +231,7 @@ def test_what_cannot_be_meant_is_refused_before_it_serves(server, wrap):
 def beside(server, binary, *words, env=None):
     """Runs a command in the namespaces of process 1, as `docker exec` does."""
     pid = server.first()
-    user = ["--user", "--preserve-credentials"] if ROOTLESS else []
-    return subprocess.run(["nsenter", f"--target={pid}", *user, "--pid", "--mount", binary, *words],
+    return subprocess.run(["nsenter", f"--target={pid}", "--pid", "--mount", binary, *words],
                           env=clean_environment(None, env), capture_output=True, text=True, timeout=20)
 
 
