@@ -206,8 +206,8 @@ def test_without_the_right_it_says_so_and_serves(server):
     less = ["setpriv", "--bounding-set=-net_admin"]
     s = server(env={"SANDSTORM_IP": "10.9.8.7/24"}, wrap=[*LONELY, sys.executable, "-c", TAP, "0", *less])
     assert s.result("ping") == {}
-    assert "cannot set up the network address=10.9.8.7 interface=tap0 error=Operation not permitted" in \
-        s.stderr_text().replace('"', "")
+    told = "cannot set up the network address=10.9.8.7 interface=tap0 error=Operation not permitted"
+    wait_until(lambda: told in s.stderr_text().replace(chr(34), ""), told)
     assert s.close() == 0
 
 
