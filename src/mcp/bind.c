@@ -26,7 +26,7 @@ static const char *bind_str(struct job *j, int i, int at)
 	return NULL;
 }
 
-/* The text of a number, written as a JSON number or as a string that holds one; empty otherwise. */
+/* The text of a number, written as a JSON number or as a string; empty otherwise. */
 static struct slice number_text(struct json *d, int at)
 {
 	struct slice s = { 0 };
@@ -38,33 +38,31 @@ static struct slice number_text(struct json *d, int at)
 	return s;
 }
 
-/* 5, "5" and 5.0 are the same integer; 5.5 is none. */
+/* 5, "5" and 5.0 are the same integer; 5.5 and "007" are none. */
 static const char *bind_int(struct job *j, int i, int at)
 {
 	struct slice s = number_text(&j->doc, at);
 	int64_t milli;
 	bool exact;
-	int r = str_int(s, &j->arg[i].num);
+	int r = str_milli(s, &milli, &exact);
 
-	if (r == -EBADMSG) {
-		r = str_milli(s, &milli, &exact);
-		if (r == 0 && (!exact || milli % 1000))
-			r = -EBADMSG;
-		if (r == 0)
-			j->arg[i].num = milli / 1000;
-	}
-	if (r == -ERANGE)
-		return "is out of range";
-	return r < 0 ? "must be an integer" : NULL;
+	if (r == -ERANGE) /* for thousandths; digits alone may be more */
+		return str_int(s, &j->arg[i].num) < 0 ? "is out of range" : NULL;
+	if (r < 0 || !exact || milli % 1000)
+		return "must be an integer";
+	j->arg[i].num = milli / 1000;
+	return NULL;
 }
 
+/* What nobody can count is longer, or more negative, than every limit. */
 static const char *bind_seconds(struct job *j, int i, int at)
 {
-	int r = str_milli(number_text(&j->doc, at), &j->arg[i].num, NULL);
+	struct slice s = number_text(&j->doc, at);
+	int r = str_milli(s, &j->arg[i].num, NULL);
 
 	if (r == -ERANGE)
-		return "is out of range";
-	return r < 0 ? "must be a number of seconds" : NULL;
+		j->arg[i].num = s.p[0] == '-' ? INT64_MIN : INT64_MAX;
+	return r == -EBADMSG ? "must be a number of seconds" : NULL;
 }
 
 static const char *bind_bool(struct job *j, int i, int at)

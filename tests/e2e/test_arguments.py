@@ -109,9 +109,9 @@ def test_arguments_are_found_in_any_order_and_with_escaped_names(host, workspace
 
 
 @pytest.mark.parametrize("offset", [True, False, "abc", "", " ", "0x10", "NaN", "Infinity", 1.5, "1.5", [], [1], {},
-                                    "1e", "1 2", "--1", "5x", "\u0665"])
+                                    "1e", "1 2", "--1", "5x", "\u0665", "007", "-05", "00", " 5", "+5"])
 def test_what_is_no_integer_is_refused(lines, offset):
-    """Decision 3: true is not an integer."""
+    """Decision 3: true is not an integer; "007" is a name that looks like one, and would not come back as it was."""
     assert refusal(lines, "file_read", path="f", offset=offset) == "offset: must be an integer"
 
 
@@ -140,11 +140,20 @@ def test_what_is_no_number_of_seconds_is_refused(host, timeout):
     assert refusal(host, "terminal_exec", command="true", timeout=timeout) == "timeout: must be a number of seconds"
 
 
-@pytest.mark.parametrize("timeout", [-1, -0.5, "-1", -1e9])
+@pytest.mark.parametrize("timeout", [-1, -0.5, "-1", -1e9, -1e300])
 def test_a_negative_time_limit_is_refused(host, workspace, timeout):
     """Decision 64, fault 12."""
     assert refusal(host, "terminal_exec", command="touch ran", timeout=timeout) == "timeout: must not be negative"
     assert not (workspace / "ran").exists()
+
+
+@pytest.mark.parametrize("written", ["1e300", '"1e300"', "1e19", "9223372036854775808", "301"])
+def test_a_time_limit_beyond_all_bounds_is_the_longest(host, workspace, written):
+    """Decision 64: above 300 it is 300, and the answer says so, however far above."""
+    host.send_raw(b'{"jsonrpc":"2.0","id":"t","method":"tools/call","params":{"name":"terminal_exec","arguments":'
+                  b'{"command":"echo hi","timeout":' + written.encode() + b"}}}\n")
+    first, second = host.wait("t")["result"]["content"]
+    assert first["text"] == "stdout:\nhi\n\n\nexit_code: 0" and "300" in second["text"]
 
 
 @pytest.mark.parametrize("path", [5, 1.5, True, None, [], ["f"], {}])

@@ -155,7 +155,8 @@ static void test_what_is_no_integer_is_refused(void **state)
 {
 	static const char *const forms[] = { "5.5", "1e-1", "0.0001", "\"5.5\"", "\"\"", "\" 5\"",
 		"\"5 \"", "\"abc\"", "\"0x10\"", "\"NaN\"", "\"+5\"", "\"5.\"", "\"1e\"", "\"-\"",
-		"\"5\\u0000\"", "\"\\ud800\"", "true", "false", "[5]", "{}" };
+		"\"5\\u0000\"", "\"\\ud800\"", "\"007\"", "\"-05\"", "\"00\"", "\"05.0\"", "true",
+		"false", "[5]", "{}" };
 	char text[200];
 
 	(void)state;
@@ -214,7 +215,7 @@ static void test_of_an_escaped_number_only_its_value_is_as_written(void **state)
 static void test_what_is_no_number_of_seconds_is_refused(void **state)
 {
 	static const char *const forms[] = { "\"\"", "\"1s\"", "\"1:00\"", "\"Infinity\"",
-		"\"0x1\"", "true", "[1]", "{}" };
+		"\"0x1\"", "\"007\"", "true", "[1]", "{}" };
 	char text[200];
 
 	(void)state;
@@ -223,7 +224,13 @@ static void test_what_is_no_number_of_seconds_is_refused(void **state)
 		asked(text, OK("1", FAIL_RESULT("Invalid arguments for show: t: must be a number "
 						"of seconds")));
 	}
-	refused("{\"t\":1e99}", "t: is out of range");
+}
+
+static void test_seconds_beyond_counting_are_the_most_that_can_be_counted(void **state)
+{
+	(void)state;
+	taken("{\"t\":1e99}", NO_S NO_N NO_B "t1=9223372036854775807,1e99");
+	taken("{\"t\":\"-1e99\"}", NO_S NO_N NO_B "t1=-9223372036854775808,-1e99");
 }
 
 /* --- the lenient form, of the sandbox tools --- */
@@ -359,6 +366,7 @@ int main(void)
 		TEST(test_seconds_are_bound_as_milliseconds_and_kept_as_written),
 		TEST(test_of_an_escaped_number_only_its_value_is_as_written),
 		TEST(test_what_is_no_number_of_seconds_is_refused),
+		TEST(test_seconds_beyond_counting_are_the_most_that_can_be_counted),
 	};
 
 	return cmocka_run_group_tests(tests, peer_start, NULL);
