@@ -67,9 +67,10 @@ struct job {
 	bool modern;   /* set by the transport: its own head says the message is modern */
 
 	/* The message being answered (of a batch: one after the other). */
-	int batch_at;    /* the batch's element now served, -1: no batch */
-	int batch_left;  /* elements after that one */
-	struct slice id; /* raw JSON text; empty: unknown or a notification */
+	int batch_at;       /* the batch's element now served, -1: no batch */
+	int batch_left;     /* elements after that one */
+	uint32_t cancelled; /* of those, bit i: the one with i after it */
+	struct slice id;    /* raw JSON text; empty: unknown or a notification */
 	int id_token;
 	struct slice progress_token; /* raw JSON text; empty: no progress wanted */
 	int64_t progress_last;       /* loop_now of the last progress message, 0: none yet */

@@ -193,11 +193,23 @@ struct cancel {
 };
 
 /* An id may be spelled with other escapes than the request had. */
-static bool id_matches(const struct job *j, const struct cancel *c)
+static bool id_matches(const struct job *j, int at, const struct cancel *c)
 {
 	if (c->string)
-		return json_str_eq(&j->doc, j->id_token, c->id);
-	return json_is_integer(&j->doc, j->id_token) && slice_eq(j->id, c->id);
+		return json_str_eq(&j->doc, at, c->id);
+	return json_is_integer(&j->doc, at) && slice_eq(json_raw(&j->doc, at), c->id);
+}
+
+/* Those of a batch whose turn is still to come will not have one. */
+static void cancel_later(struct job *j, const struct cancel *c)
+{
+	int at = j->batch_at;
+
+	for (int left = j->batch_left; left-- > 0;) {
+		at = json_next(&j->doc, 0, at);
+		if (id_matches(j, json_get(&j->doc, at, "id"), c))
+			j->cancelled |= UINT32_C(1) << left;
+	}
 }
 
 /* Only calls of tools can be cancelled: everything else is answered before a cancel can arrive. */
@@ -205,9 +217,12 @@ static void cancel_matching(struct job *j, void *ctx)
 {
 	const struct cancel *c = ctx;
 
-	if (j != c->by && j->sink == c->by->sink && j->peer == c->by->peer && j->tool &&
-		!j->muted && id_matches(j, c))
+	if (j == c->by || j->sink != c->by->sink || j->peer != c->by->peer || !j->tool)
+		return;
+	if (!j->muted && id_matches(j, j->id_token, c))
 		job_cancel(j);
+	else
+		cancel_later(j, c);
 }
 
 static void notification(struct job *j, struct slice method)

@@ -184,7 +184,8 @@ static enum step message_run(struct job *j, int root)
 static void message_start(struct job *j, int root)
 {
 	message_reset(j);
-	job_stepped(j, message_run(j, root));
+	j->muted = j->cancelled >> j->batch_left & 1;
+	job_stepped(j, j->muted ? STEP_DONE : message_run(j, root));
 }
 
 /* With room for an error to each message that is still to come, and for what the batch and the

@@ -37,7 +37,8 @@ struct text {
 	char id[ID_MAX + 3];   /* of a single request; "": there is none to be told */
 	int due;               /* answers that must come */
 	bool batch;
-	int cancelled; /* calls of it whose answer is not wanted */
+	int cancelled; /* calls of it whose answer is not wanted; not counting those of a batch
+			  whose turn had not come */
 	bool gone;
 };
 
@@ -166,9 +167,10 @@ static void on_reply(struct job *j)
 {
 	struct text *t = text_of(j);
 	int n = answers_in(t, buf_all(&j->out));
+	int cancelled = t->cancelled + __builtin_popcount(j->cancelled);
 
 	MUST(!j->out.failed);
-	MUST(t->gone ? n == 0 : n <= t->due && n >= t->due - t->cancelled);
+	MUST(t->gone ? n == 0 : n <= t->due && n >= t->due - cancelled);
 	MUST(!j->cleanup && !j->waiting);
 	t->job = NULL;
 	job_free(j);

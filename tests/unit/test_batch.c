@@ -96,6 +96,23 @@ static void test_a_cancelled_call_of_a_batch_is_left_out(void **state)
 	assert_string_equal(heard, "[" OK("2", "{}") "]\n");
 }
 
+/* By either kind of id, in any escapes; an id of the other kind is another. */
+static void test_a_call_of_a_batch_whose_turn_has_not_come_can_be_cancelled(void **state)
+{
+	(void)state;
+	send_text("[" CALL("1", "wait", "{}") "," CALL("2", "wait", "{}") "," CALL(
+		"\"\\u0061\"", "wait", "{}") "," MSG("\"id\":\"2\",\"method\":\"ping\"") "]");
+	send_text(CANCEL("\"a\""));
+	send_text(CANCEL("2"));
+	job_wake(waiters[0]);
+	run_tasks();
+	assert_true(replies == 3 && waiter_count == 1);
+	assert_non_null(strstr(heard, "\"id\":1,"));
+	assert_non_null(strstr(heard, "," OK("\"2\"", "{}") "]\n"));
+	assert_null(strstr(heard, "\"id\":2,"));
+	assert_null(strstr(heard, "\\u0061"));
+}
+
 static void test_a_batch_of_a_client_that_is_gone_stops(void **state)
 {
 	(void)state;
@@ -215,6 +232,7 @@ int main(void)
 		BATCH_TEST(test_bad_messages_of_a_batch_are_answered_each_for_itself),
 		BATCH_TEST(test_a_batch_waits_for_each_of_its_calls),
 		BATCH_TEST(test_a_cancelled_call_of_a_batch_is_left_out),
+		BATCH_TEST(test_a_call_of_a_batch_whose_turn_has_not_come_can_be_cancelled),
 		BATCH_TEST(test_a_batch_of_a_client_that_is_gone_stops),
 		BATCH_TEST(test_the_rest_of_a_stopped_batch_is_refused),
 		TEST(test_an_answer_too_large_becomes_an_error),
