@@ -6,6 +6,7 @@
 #include "front/header_text.h"
 #include "front/origin.h"
 #include "mcp/rpc.h"
+#include "mcp/tool.h"
 
 /* One request and its answer, in the job's memory. */
 struct exchange {
@@ -204,26 +205,6 @@ static const struct sink sink = {
 
 /* --- what the connection tells --- */
 
-/* Modern: a closed stream cancels. Legacy: the work runs to its own limit, the answer is dropped
- * (decision 4). */
-static bool waiter_gone(struct http_conn *c, bool closed)
-{
-	struct job *j = http_user(c);
-	struct exchange *x = j->peer;
-
-	if (!closed && !x->modern)
-		return true;
-	x->conn = NULL;
-	if (x->modern)
-		job_abandon(j);
-	return false;
-}
-
-static void waiter_sent(struct http_conn *c)
-{
-	job_free(http_user(c));
-}
-
 static void waiter_quiet(struct http_conn *c)
 {
 	const struct job *j = http_user(c);
@@ -231,6 +212,34 @@ static void waiter_quiet(struct http_conn *c)
 
 	if (x->stream_ok)
 		http_stream(c, stream_type, x->fields, LIT(": \n\n"));
+}
+
+/*
+ * Modern: a closed stream cancels. Legacy: the work runs to its own limit, the answer is dropped
+ * (decision 4), but what only waits is of no use to anybody and has something to clean up. Whether
+ * a legacy client is gone or will only send no more, a word to it finds out; one that takes no
+ * stream cannot be asked and counts as gone.
+ */
+static bool waiter_gone(struct http_conn *c, bool closed)
+{
+	struct job *j = http_user(c);
+	struct exchange *x = j->peer;
+	bool waits = j->tool && (j->tool->flags & TOOL_WAITS);
+
+	if (!closed && !x->modern && (!waits || x->stream_ok)) {
+		if (waits)
+			waiter_quiet(c);
+		return true;
+	}
+	x->conn = NULL;
+	if (x->modern || waits)
+		job_abandon(j);
+	return false;
+}
+
+static void waiter_sent(struct http_conn *c)
+{
+	job_free(http_user(c));
 }
 
 static const struct http_waiter waiter = { waiter_gone, waiter_sent, waiter_quiet };

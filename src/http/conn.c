@@ -203,17 +203,15 @@ static void conn_read(struct http_conn *c)
 }
 
 /* The peer of a waiting connection has closed, or only its sending side. */
-static void conn_hangup(struct http_conn *c)
+static void conn_hangup(struct http_conn *c, bool closed)
 {
-	bool closed = wire_is_dead(c);
-
-	if (!closed && c->waiter->gone(c, false)) {
+	if (!closed) {
 		c->half = true;
-		wire_want(c, c->w.want & LOOP_WRITE);
-		return;
-	}
-	if (!closed)
+		wire_want(c, (c->w.want & LOOP_WRITE) | LOOP_GONE);
+		if (c->waiter->gone(c, false))
+			return;
 		c->state = CONN_SEND; /* it knows already */
+	}
 	conn_close(c);
 }
 
@@ -224,7 +222,7 @@ void conn_ready(struct http_conn *c, unsigned events)
 	else if (events & LOOP_WRITE)
 		conn_write(c);
 	else
-		conn_hangup(c);
+		conn_hangup(c, events & LOOP_GONE || wire_is_dead(c));
 }
 
 void conn_open(struct http_conn *c, int fd)

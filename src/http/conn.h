@@ -137,7 +137,8 @@ void upload_give(struct extra *x);
 /* wire.c: the bytes of a connection, as they are or through TLS */
 int wire_open(struct http_conn *c, int fd) __attribute__((warn_unused_result)); /* 0 or -errno */
 void wire_close(struct http_conn *c);
-/* What conn_ready is to be called for: LOOP_READ, LOOP_WRITE, LOOP_HANGUP. */
+/* What conn_ready is to be called for: LOOP_READ, LOOP_WRITE, LOOP_HANGUP, LOOP_GONE (not through
+ * TLS). */
 void wire_want(struct http_conn *c, unsigned want);
 /* > 0 bytes, 0: the peer has ended, or -errno (-EAGAIN). */
 ssize_t wire_read(struct http_conn *c, void *p, size_t n);

@@ -146,7 +146,8 @@ void conn_write(struct http_conn *c)
 	if (out_send(c, x) < 0) {
 		conn_close(c);
 	} else if (c->state == CONN_WAIT) { /* in the middle of a stream */
-		wire_want(c, (out_pending(c) ? LOOP_WRITE : 0u) | (c->half ? 0u : LOOP_HANGUP));
+		wire_want(c,
+			(out_pending(c) ? LOOP_WRITE : 0u) | (c->half ? LOOP_GONE : LOOP_HANGUP));
 	} else if (out_pending(c)) {
 		wire_want(c, LOOP_WRITE);
 		conn_queue(c, QUEUE_SEND);

@@ -155,7 +155,7 @@ static void event_fire(const struct epoll_event *e)
 			  ((e->events & EPOLLRDHUP) ? LOOP_HANGUP : 0u);
 
 	if (e->events & (EPOLLERR | EPOLLHUP))
-		events = LOOP_READ | LOOP_WRITE | LOOP_HANGUP;
+		events = LOOP_READ | LOOP_WRITE | LOOP_HANGUP | LOOP_GONE;
 	watch_fire((unsigned)(e->data.u64 & UINT32_MAX), (uint32_t)(e->data.u64 >> 32), events);
 }
 

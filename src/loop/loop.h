@@ -15,9 +15,9 @@
 
 /*
  * LOOP_HANGUP: the peer of a socket will send no more (or is gone). An error or a full hang-up is
- * reported as every wanted event.
+ * reported as every wanted event; LOOP_GONE: these alone.
  */
-enum { LOOP_READ = 1, LOOP_WRITE = 2, LOOP_HANGUP = 4 };
+enum { LOOP_READ = 1, LOOP_WRITE = 2, LOOP_HANGUP = 4, LOOP_GONE = 8 };
 
 struct watch {
 	int fd;

@@ -73,12 +73,16 @@ def most_open(m):
     return most
 
 
-def environment(master, host=None, ca=..., token=..., env=None):
-    """The variables for a client of this master; ca and token None: left unset."""
-    given = {"SANDSTORM_URL": master.url_of(host or master.host), "SANDSTORM_LOG_LEVEL": "DEBUG",
-             "SANDSTORM_CA": str(master.ca if ca is ... else ca) if ca is not None else None,
-             "SANDSTORM_TOKEN": master.token if token is ... else token}
-    return clean_environment(None, {**given, **(env or {})})
+def variables(master, host=None, ca=..., token=...):
+    """Those for a client of this master; ca and token None: left unset."""
+    return {"SANDSTORM_URL": master.url_of(host or master.host), "SANDSTORM_LOG_LEVEL": "DEBUG",
+            "SANDSTORM_CA": str(master.ca if ca is ... else ca) if ca is not None else None,
+            "SANDSTORM_TOKEN": master.token if token is ... else token}
+
+
+def environment(master, env=None, **options):
+    """The whole environment, with more in it."""
+    return clean_environment(None, {**variables(master, **options), **(env or {})})
 
 
 class Sandbox(mcpwire.Server):

@@ -11,7 +11,8 @@ import pytest
 
 from master.settings import VARIANTS
 from mcpwire import wait_until
-from sandbox import script
+from sandbox import script, variables
+from webserver import message, modern_fields, modern_message
 
 
 def report_of(text):
@@ -198,6 +199,33 @@ def test_a_client_that_is_gone(master, sandbox):
     s.close_stdin()
     assert s.wait_exit() == 0
     gone(m)
+
+
+@pytest.mark.parametrize("era, accept, tls", [("legacy", "*/*", False), ("legacy", "application/json", False),
+                                              ("modern", "*/*", False), ("legacy", "*/*", True)])
+def test_a_client_over_http_that_is_gone(master, web, lan, era, accept, tls):
+    """P18: nobody has the tokens of what was made, and nobody can ask for the answer again, in the legacy era neither."""
+    m = master(fate="stuck")
+    w = web(args=["--tools", "sandbox"], env=variables(m), tls=lan if tls else None)
+    params = {"name": "spawn_sandboxes", "arguments": {"template": "sh", "n": 3}}
+    value = message("tools/call", params) if era == "legacy" else modern_message("tools/call", params)
+    connection = w.start(value, {"Accept": accept, **(modern_fields(value) if era == "modern" else {})})
+    wait_until(lambda: m.requests("GET", "/v1/sandboxes/"), "it waits")
+    connection.close()
+    gone(m)
+    assert w.text("list_templates")
+
+
+def test_a_client_over_http_that_only_sends_no_more(master, web):
+    """Decision 35: in the legacy era it gets its answer, as a stream, and what was made stays."""
+    m = master(start_after=1.0)
+    w = web(args=["--tools", "sandbox"], env=variables(m))
+    with w.start(message("tools/call", {"name": "spawn_sandboxes", "arguments": {"template": "sh"}})) as c:
+        wait_until(lambda: m.requests("GET", "/v1/sandboxes/"), "it waits")
+        c.half_close()
+        comment, answer = c.messages()
+    assert comment.kind == "comment" and not answer.value["result"]["isError"]
+    assert len(m.world.living()) == 1
 
 
 def test_term_while_waiting(master, sandbox):

@@ -68,6 +68,19 @@ static void a_half_close_is_a_hangup_for_who_wants_to_know(void)
 	CHECK(e.calls == 1 && e.last == LOOP_HANGUP && other.calls == 0);
 }
 
+static void a_half_close_is_nothing_for_who_waits_for_the_end_alone(void)
+{
+	struct ear e;
+
+	ear_open(&e, LOOP_GONE);
+	shutdown(e.far, SHUT_WR);
+	run_ms(2);
+	CHECK(e.calls == 0);
+	close(e.far);
+	run_ms(1000);
+	CHECK(e.calls == 1 && e.last == LOOP_GONE);
+}
+
 static void an_error_is_told_as_everything_that_is_wanted(void)
 {
 	struct ear e = { .w = { .ready = ear_ready } };
@@ -222,6 +235,7 @@ APART(only_what_is_wanted_is_heard)
 APART(who_wants_nothing_hears_nothing_not_even_the_end)
 APART(who_wanted_nothing_at_first_may_want_something_later)
 APART(a_half_close_is_a_hangup_for_who_wants_to_know)
+APART(a_half_close_is_nothing_for_who_waits_for_the_end_alone)
 APART(an_error_is_told_as_everything_that_is_wanted)
 APART(files_that_epoll_refuses_are_always_ready)
 APART(a_file_that_is_not_wanted_lets_the_loop_sleep)
@@ -238,6 +252,7 @@ int main(void)
 		cmocka_unit_test(test_who_wants_nothing_hears_nothing_not_even_the_end),
 		cmocka_unit_test(test_who_wanted_nothing_at_first_may_want_something_later),
 		cmocka_unit_test(test_a_half_close_is_a_hangup_for_who_wants_to_know),
+		cmocka_unit_test(test_a_half_close_is_nothing_for_who_waits_for_the_end_alone),
 		cmocka_unit_test(test_an_error_is_told_as_everything_that_is_wanted),
 		cmocka_unit_test(test_files_that_epoll_refuses_are_always_ready),
 		cmocka_unit_test(test_a_file_that_is_not_wanted_lets_the_loop_sleep),
