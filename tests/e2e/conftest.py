@@ -19,6 +19,9 @@ web         starts servers over HTTP on a free port: w = web(), web(env=..., arg
             makes it speak TLS. What comes back is a `webserver.WebServer` that serves.
             At the end of a test it gets TERM and must exit with 0; its stdout must be empty, its log without the token.
 remote      one such server, started with the defaults.
+peers       starts a server over stdio in one run of the test and over HTTP in another: p = peers(tools="sandbox",
+            args=..., env=..., root=...). What comes back is a `peer.Peer`.
+peer        one such server, started with the defaults.
 lan         a directory with what `sandstorm-mcp cert` makes for localhost, 127.0.0.1 and ::1, the same for all tests.
 master      starts test masters (tests/master) on free ports: m = master(), m = master(leaf="ip", state="nested"); see
             master/server.py. Their keys are made once a run.
@@ -43,6 +46,7 @@ import pytest
 
 import mcpwire
 import webserver
+from peer import HttpPeer, StdioPeer
 from sandbox import SandboxStarter
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
@@ -120,6 +124,20 @@ def web(binary, workspace, tmp_path):
 @pytest.fixture
 def remote(web):
     return web.start()
+
+
+@pytest.fixture(params=["stdio", "http"])
+def peers(request, server, web):
+    def start(tools="host", args=(), **options):
+        if request.param == "stdio":
+            return StdioPeer(server.start(tools=tools, args=args, **options))
+        return HttpPeer(web.start(args=["--tools", tools, *args], **options))
+    return start
+
+
+@pytest.fixture
+def peer(peers):
+    return peers()
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@
     a.json(), a.message(), a.events()   the body as JSON; as the JSON-RPC message it carries, plain or last event of a
                                     stream; as a list of Event(at, kind, value)
     s = c.stream()                  an answer read while it comes: s.head, then s.next() -> Event or None at its end
+    c.messages()                    its events, also when it comes whole: then there is one
     c.send_slowly(data, size, pause), c.half_close(), c.closed(), c.silent(seconds), c.close()
 
 Every answer is checked when it is read: status line, form of the fields, one way of framing, a date, a type for each
@@ -243,6 +244,16 @@ class Connection:
     def stream(self, to="POST", timeout=None):
         return Stream(self, to, timeout or self.patience)
 
+    def messages(self, to="POST", timeout=None):
+        """All events of the next answer; one that is no stream is a single one."""
+        deadline = time.monotonic() + (timeout or self.patience)
+        found = self._head(deadline)
+        if found.type == "text/event-stream":
+            return Stream(self, to, timeout or self.patience, found).all()
+        found.check(to)
+        found.body = b"".join(self._body(found, to, lambda: deadline))
+        return [Event(time.monotonic(), "message", found.json())]
+
     def closed(self, timeout=None):
         """True when the server ends the connection without a further byte; a reset is an end, too."""
         assert not self.rest, f"bytes before the end: {self.rest[:300]!r}"
@@ -265,10 +276,10 @@ class Connection:
 class Stream:
     """An answer of server-sent events, read while it comes."""
 
-    def __init__(self, connection, to, patience):
+    def __init__(self, connection, to, patience, head=None):
         self.patience = patience
         self.connection = connection
-        self.head = connection._head(time.monotonic() + patience)
+        self.head = head or connection._head(time.monotonic() + patience)
         self.head.check(to)
         assert self.head.type == "text/event-stream", self.head
         self._pieces = connection._body(self.head, to, lambda: time.monotonic() + self.patience)

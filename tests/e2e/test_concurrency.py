@@ -30,23 +30,6 @@ def fill(server, count, command="exec sleep 60"):
 # -- side by side --------------------------------------------------------------------------------
 
 
-def test_ping_is_answered_at_once_while_a_command_runs(host):
-    """F15: within 100 ms."""
-    id = host.start_call("terminal_exec", command="sleep 1; echo over")
-    for _ in range(5):
-        assert ping_ms(host) < 100
-    assert first_text(host.wait(id)["result"]) == "stdout:\nover\n\n\nexit_code: 0"
-
-
-def test_answers_come_as_they_are_ready_each_with_its_own_id(host):
-    """F15, mcp.md section 11: two calls in flight answered out of order."""
-    slow = host.start_call("terminal_exec", command="sleep 0.5; echo slow")
-    fast = host.start_call("terminal_exec", command="echo fast")
-    first, second = host.read_message(), host.read_message()
-    assert (first["id"], second["id"]) == (fast, slow)
-    assert "fast" in first_text(first["result"]) and "slow" in first_text(second["result"])
-
-
 def test_thirty_commands_at_once_keep_their_output_apart(host):
     """Each answer holds its own command's output and nothing else."""
     ids = {host.start_call("terminal_exec", command=f"echo {n}; sleep 0.2; echo {n}"): n for n in range(30)}
@@ -79,7 +62,7 @@ def test_a_request_that_reuses_an_id_in_flight_does_not_confuse_the_first(host):
 
 @pytest.mark.parametrize("id", ["a string", "1", 1, 0, -7, "a\"\u20ac\n", 9007199254740993])
 def test_a_cancelled_command_is_gone_and_never_answered(host, id):
-    """X11, mcp.md sections 6 and 11: cancel by string id and by number."""
+    """X11, mcp.md 11.27, section 6: cancel by string id and by number."""
     host.start_request("tools/call", tool_params("terminal_exec", {"command": "sleep 60 & sleep 60; echo late"}), id=id)
     host.wait_descendants(2)
     host.cancel(id)

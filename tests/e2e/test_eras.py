@@ -6,6 +6,7 @@ Section numbers are those of the protocol notes (mcp.md); M rows those of the fi
 import pytest
 
 from mcpwire import ALL_VERSIONS, LEGACY, MODERN, MODERN_META, PREFIX, first_text
+from webserver import message, modern_message
 
 NO_METHOD, PARAMS, VERSION = -32601, -32602, -32022
 MODERN_ONLY = {"resultType", "ttlMs", "cacheScope", "_meta"}
@@ -34,7 +35,7 @@ def test_initialize_agrees_to_every_legacy_revision(host, version):
 
 @pytest.mark.parametrize("version", [MODERN, "1999-01-01", "2031-01-01", "", "latest", "2025-06-18 "])
 def test_initialize_answers_the_latest_legacy_revision_to_any_other(host, version):
-    """mcp.md sections 1 and 11: never 2026-07-28 (rmcp asks for exactly that)."""
+    """mcp.md 11.14, section 1: never 2026-07-28 (rmcp asks for exactly that)."""
     assert host.initialize(version)["protocolVersion"] == "2025-11-25"
 
 
@@ -115,32 +116,39 @@ def test_discover_is_always_modern_and_needs_its_meta(host, params):
     assert host.error("server/discover", params)["code"] == PARAMS
 
 
-def test_a_client_that_probes_first_is_not_locked_out(host):
-    """M1, mcp.md section 11: discover, then initialize."""
-    assert host.modern.result("server/discover")["supportedVersions"] == ALL_VERSIONS
-    assert host.initialize("2025-06-18")["protocolVersion"] == "2025-06-18"
-    assert "resultType" not in host.result("tools/list")
+def test_a_client_that_probes_first_is_not_locked_out(peer):
+    """M1, mcp.md 11.20: discover, then initialize."""
+    assert peer.modern.result("server/discover")["supportedVersions"] == ALL_VERSIONS
+    assert peer.agree("2025-06-18")["protocolVersion"] == "2025-06-18"
+    assert "resultType" not in peer.ask(message("tools/list"))["result"]
 
 
-def test_initialize_then_a_modern_call(host):
-    """mcp.md sections 1 and 11."""
-    host.initialize()
-    assert host.modern.result("tools/list")["resultType"] == "complete"
+def test_a_client_whose_probe_is_refused_falls_back(peer):
+    """M1, mcp.md section 3: a probe without _meta gets an error, never silence; the legacy handshake then works."""
+    assert peer.ask(message("server/discover"))["error"]["code"] == (PARAMS if peer.kind == "stdio" else NO_METHOD)
+    assert peer.agree("2025-11-25")["protocolVersion"] == "2025-11-25"
 
 
-def test_initialize_after_modern_calls_still_works(host):
-    """mcp.md section 1, CHOICE 4."""
-    assert host.modern.call("workspace_info")["resultType"] == "complete"
-    assert host.initialize()["protocolVersion"] == "2025-11-25"
+def test_initialize_then_a_modern_call(peer):
+    """M1, mcp.md 11.21, section 1."""
+    peer.agree("2025-11-25")
+    assert peer.ask(modern_message("tools/list"))["result"]["resultType"] == "complete"
+    assert peer.modern.text("workspace_info")
 
 
-def test_the_era_is_that_of_each_message_alone(host):
+def test_initialize_after_modern_calls_still_works(peer):
+    """M1, mcp.md section 1, CHOICE 4."""
+    assert peer.modern.call("workspace_info")["resultType"] == "complete"
+    assert peer.agree("2025-11-25")["protocolVersion"] == "2025-11-25"
+
+
+def test_the_era_is_that_of_each_message_alone(peer):
     """mcp.md section 1: nothing of an earlier request is remembered."""
     for _ in range(3):
-        assert host.modern.result("tools/list")["resultType"] == "complete"
-        assert "resultType" not in host.result("tools/list")
-        assert host.modern.error("ping")["code"] == NO_METHOD
-        assert host.result("ping") == {}
+        assert peer.modern.result("tools/list")["resultType"] == "complete"
+        assert "resultType" not in peer.result("tools/list")
+        assert peer.modern.error("ping")["code"] == NO_METHOD
+        assert peer.result("ping") == {}
 
 
 # -- what a modern request must carry ------------------------------------------------------------

@@ -1,6 +1,7 @@
-"""Lines and JSON-RPC on stdio: what is a message, what is answered to what is not, batches.
+"""Lines on stdio: where a message ends, how long it may be, slow readers, batches. Messages are in test_messages.py.
 
-Rows F1 to F16 are those of the field cases; section numbers are those of the protocol notes (mcp.md).
+F rows are those of the field cases; section numbers are those of the protocol notes (mcp.md), of whose section 11 each
+check has a number of its own.
 """
 
 import json
@@ -10,7 +11,7 @@ import pytest
 
 from mcpwire import MODERN_META, first_text, tool_params, wait_until
 
-PARSE, INVALID, NO_METHOD, PARAMS = -32700, -32600, -32601, -32602
+PARSE, INVALID, NO_METHOD = -32700, -32600, -32601
 
 
 def ping(id):
@@ -36,7 +37,7 @@ def refused(server, line, code, id=None):
 
 
 def test_lines_ended_by_cr_lf_are_served_and_answers_end_with_lf_alone(host):
-    """F1. The harness itself refuses any CR in front of a LF on stdout."""
+    """mcp.md 11.18, F1. The harness itself refuses any CR in front of a LF on stdout."""
     host.send_raw(b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",'
                   b'"capabilities":{},"clientInfo":{"name":"n","version":"1"}}}\r\n'
                   b'{"jsonrpc":"2.0","id":2,"method":"ping"}\r\n')
@@ -46,75 +47,18 @@ def test_lines_ended_by_cr_lf_are_served_and_answers_end_with_lf_alone(host):
 
 @pytest.mark.parametrize("line", [b"", b"   ", b"\t", b"\r", b" \t \r"])
 def test_blank_lines_are_skipped_in_silence(host, line):
-    """F12, mcp.md section 2."""
+    """mcp.md 11.19, F12, mcp.md section 2."""
     host.send_raw(line + b"\n" + line + b"\n")
     assert host.fence() == []
 
 
-@pytest.mark.parametrize("line", [
-    b"{", b"}", b"[", b"nonsense", b'"', b'{"a":}', b"{'a':1}", b'{"a":1,}', b"[1,]", b"01", b"+1", b".5",
-    b"NaN", b"Infinity", b"tru", b'{"jsonrpc":"2.0","id":1,"method":"ping"} x',
-    b'{"jsonrpc":"2.0","id":1,"method":"ping"}{}', b'{"jsonrpc":"2.0","id":1,"method":"pi\tng"}',
-    b'{"jsonrpc":"2.0","id":1,"method":"p\xff"}', b'{"jsonrpc":"2.0","id":1,"method":"\xc0\xaf"}',
-    b'{"jsonrpc":"2.0","id":1,"method":"\xed\xa0\x80"}', b'{"jsonrpc":"2.0","id":1,"method":"\\x"}',
-    b'{"jsonrpc":"2.0","id":1,"method":"\\u12g4"}', b"\0", b'{"jsonrpc":"2.0",\0"id":1,"method":"ping"}',
-    b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":NaN}}',
-])
-def test_what_is_not_json_gets_a_parse_error_with_id_null(host, line):
-    """F2, mcp.md sections 2 and 7."""
-    refused(host, line, PARSE)
-
-
-@pytest.mark.parametrize("line", [b"5", b'"text"', b"null", b"true", b"-1.5e3"])
-def test_json_that_is_no_object_is_an_invalid_request_with_id_null(host, line):
-    """mcp.md section 7: not a JSON-RPC 2.0 message."""
-    refused(host, line, INVALID)
-
-
-@pytest.mark.parametrize("depth", [65, 1000, 200_000])
-def test_nesting_beyond_the_limit_is_one_error_and_the_next_message_is_served(host, depth):
-    """Decision 21: the depth limit is checked before anything else sees the text."""
-    refused(host, b'{"jsonrpc":"2.0","id":1,"method":"ping","params":' + b'{"a":' * depth + b"1" +
-            b"}" * (depth + 1), (PARSE, INVALID))
-
-
-def test_a_message_of_too_many_values_is_one_error_and_the_next_message_is_served(host):
-    """The tables for values are bounded (README: limits)."""
-    line = b'{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":[' + b"0," * 200_000 + b"0]}}"
-    host.send_raw(line + b"\n")
-    answers = host.fence()
-    assert len(answers) == 1 and answers[0]["error"]["code"] in (INVALID, -32603), answers
-
-
-def test_utf_8_cut_between_two_reads_arrives_unchanged(host, workspace):
-    """F8: every byte in its own write."""
-    text = "≤€🎉 ≤"
-    line = json.dumps({"jsonrpc": "2.0", "id": "slow", "method": "tools/call",
-                       "params": tool_params("file_write", {"path": "t", "content": text})},
-                      ensure_ascii=False).encode() + b"\n"
-    for i in range(len(line)):
-        host.send_raw(line[i:i + 1])
-        time.sleep(0.001)
-    assert not host.wait("slow")["result"].get("isError")
-    assert (workspace / "t").read_bytes() == text.encode()
-    assert host.text("file_read", path="t") == text
-
-
 def test_several_messages_in_one_write_and_a_rest_in_the_next_are_all_served(host):
-    """mcp.md section 11: split writes."""
+    """mcp.md 11.25: split writes."""
     lines = b"".join(json.dumps(ping(f"m{i}")).encode() + b"\n" for i in range(5))
     host.send_raw(lines[:-20])
     assert [host.wait(f"m{i}")["result"] for i in range(4)] == [{}] * 4
     host.send_raw(lines[-20:])
     assert host.wait("m4")["result"] == {}
-
-
-@pytest.mark.parametrize("size", [65_535, 65_536, 65_537, 1_000_000, 8_000_000])
-def test_long_lines_are_served_whole(host, workspace, size):
-    """mcp.md section 11: 1 MB line; H18: whole file written."""
-    content = ("0123456789abcde\n" * (size // 16 + 1))[:size]
-    assert f"Written {size} bytes" in host.text("file_write", path="big", content=content)
-    assert (workspace / "big").read_text() == content
 
 
 def test_a_line_without_end_is_one_error_and_service_goes_on_after_its_newline(host):
@@ -172,215 +116,12 @@ def test_no_request_is_lost_when_the_client_reads_late(host, workspace):
     assert host.fence() == []
 
 
-def test_a_result_over_the_output_limit_is_bounded_with_a_note_and_no_exit(host):
-    """F16."""
-    text = host.text("terminal_exec", command="head -c 3000000 /dev/zero | tr '\\0' x")
-    assert "bytes omitted of 3000000" in text
-    assert len(text) < (1 << 20) + 1000
-    assert host.result("ping") == {}
-
-
-# -- the members of a message --------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("line", [
-    b'{"id":7,"method":"ping"}', b'{"jsonrpc":"1.0","id":7,"method":"ping"}',
-    b'{"jsonrpc":2.0,"id":7,"method":"ping"}', b'{"jsonrpc":null,"id":7,"method":"ping"}',
-    b'{"jsonrpc":"2.0 ","id":7,"method":"ping"}',
-])
-def test_a_message_without_jsonrpc_2_0_is_refused_with_its_own_id(host, line):
-    """F3."""
-    refused(host, line, INVALID, 7)
-
-
-@pytest.mark.parametrize("id", ["{}", "[1]", "true", "false", "null", "1.5", "-0.5", "{\"a\":1}"])
-def test_an_id_that_is_no_string_or_integer_is_refused_and_the_method_not_executed(host, workspace, id):
-    """F4, mcp.md section 2: id null in the answer."""
-    line = json.dumps(write_call("ID")).replace('"ID"', id).encode()
-    refused(host, line, INVALID)
-    assert not (workspace / "made").exists()
-
-
-@pytest.mark.parametrize("id", [
-    b'"1"', b'"a\\u00e9\\""', b"0", b"-5", b"12345678901234567890123", b"9007199254740993", b'""', b'" "',
-    b'"\\/"', b'"\\u0041\\n\\u0000"', b'"\xe2\x89\xa4"', b'"server-discover-probe-1"', b'"' + b"k" * 500 + b'"',
-])
-@pytest.mark.parametrize("method, member", [
-    (b'"ping"', b'"result"'), (b'"no/such"', b'"error"'),
-    (b'"tools/call","params":{"name":"file_read","arguments":{"path":"none"}}', b'"result"'),
-])
-def test_ids_come_back_byte_for_byte(host, id, method, member):
-    """F5: also in errors and in results with isError."""
-    host.send_raw(b'{"jsonrpc":"2.0", "id" : ' + id + b' ,"method":' + method + b"}\n")
-    host.read_message()
-    raw = host.history[-1].raw
-    assert b'"id":' + id + b"," in raw or b'"id":' + id + b"}" in raw, raw
-    assert member in raw
-
-
-@pytest.mark.parametrize("line, id", [
-    (b'{"JSONRPC":"2.0","Id":1,"METHOD":"tools/list"}', None),
-    (b'{"jsonrpc":"2.0","id":3,"METHOD":"ping"}', 3),
-    (b'{"Jsonrpc":"2.0","id":3,"method":"ping"}', 3),
-])
-def test_member_names_are_compared_byte_for_byte(host, line, id):
-    """F6."""
-    refused(host, line, INVALID, id)
-
-
-def test_an_upper_case_name_in_params_is_not_the_tool_s_name(host):
-    """F6 inside params."""
-    error = host.error("tools/call", {"NAME": "workspace_info", "Arguments": {}})
-    assert error["code"] == PARAMS
-
-
-def test_a_method_given_twice_is_refused_with_the_id(host, workspace):
-    """F7."""
-    line = json.dumps(write_call(9)).replace('"method":', '"method": "ping", "method":').encode()
-    refused(host, line, INVALID, 9)
-    assert not (workspace / "made").exists()
-
-
-@pytest.mark.parametrize("line", [
-    b'{"jsonrpc":"2.0","jsonrpc":"2.0","id":9,"method":"ping"}',
-    b'{"jsonrpc":"2.0","id":9,"method":"ping","params":{},"params":{}}',
-])
-def test_any_other_member_given_twice_is_refused(host, line):
-    """F7."""
-    refused(host, line, INVALID, 9)
-
-
-def test_an_id_given_twice_is_refused(host):
-    """F7. Which of the two ids the error carries, if any, is open."""
-    host.send_raw(b'{"jsonrpc":"2.0","id":1001,"id":1002,"method":"ping"}\n')
-    answers = host.fence()
-    assert [a["error"]["code"] for a in answers] == [INVALID]
-    assert answers[0]["id"] in (None, 1001, 1002)
-
-
-def test_the_same_name_with_an_escape_is_the_same_member(host, workspace):
-    """F7: a filter in front and the server must not read two different methods."""
-    line = json.dumps(write_call(9)).replace('"method":', '"method": "ping", "\\u006dethod":').encode()
-    host.send_raw(line + b"\n")
-    answer = host.wait(9)
-    assert answer.get("result") == {} or answer["error"]["code"] == INVALID
-    assert not (workspace / "made").exists()
-
-
-def test_a_key_with_an_escaped_nul_is_a_different_key(host):
-    """F7."""
-    refused(host, b'{"jsonrpc":"2.0","id":4,"method\\u0000":"ping"}', INVALID, 4)
-    host.send_raw(b'{"jsonrpc":"2.0","id":5,"method":"ping","method\\u0000":"tools/call"}\n')
-    assert host.wait(5)["result"] == {}
-
-
-def test_a_tool_name_given_twice_is_refused(host, workspace):
-    """F7 inside params."""
-    line = json.dumps(write_call(9)).replace('"name":', '"name": "workspace_info", "name":').encode()
-    refused(host, line, (INVALID, PARAMS), 9)
-    assert not (workspace / "made").exists()
-
-
-def test_an_argument_given_twice_is_a_result_that_names_it(host):
-    """F7, decision 3."""
-    host.send_raw(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"file_read",'
-                  b'"arguments":{"path":"a","path":"b"}}}\n')
-    result = host.wait(1)["result"]
-    assert result["isError"] is True
-    assert first_text(result) == "Invalid arguments for file_read: path: given twice"
-
-
-def test_a_surrogate_pair_is_one_character_of_four_bytes(host, workspace):
-    """F9."""
-    host.send_raw(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"file_write",'
-                  b'"arguments":{"path":"e","content":"\\ud83d\\ude00"}}}\n')
-    assert not host.wait(1)["result"].get("isError")
-    assert (workspace / "e").read_bytes() == b"\xf0\x9f\x98\x80"
-    assert host.text("file_read", path="e") == "\U0001f600"
-
-
-@pytest.mark.parametrize("half", [b"\\ud83d", b"\\ude00", b"\\ude00\\ud83d", b"\\ud83dx"])
-def test_half_a_surrogate_pair_is_refused_by_argument_name_and_nothing_written(host, workspace, half):
-    """Decision 55: the error carries the id and names the argument."""
-    host.send_raw(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"file_write",'
-                  b'"arguments":{"path":"e","content":"' + half + b'"}}}\n')
-    result = host.wait(1)["result"]
-    assert result["isError"] is True
-    assert first_text(result).startswith("Invalid arguments for file_write: content: ")
-    assert not (workspace / "e").exists()
-
-
-@pytest.mark.parametrize("params", [
-    None, [], "x", 5, {"arguments": {}}, {"name": 5}, {"name": None}, {"name": ["workspace_info"]},
-    {"name": "workspace_info", "arguments": []}, {"name": "workspace_info", "arguments": "x"},
-    {"name": "workspace_info", "arguments": 5}, {"name": "workspace_info", "arguments": True},
-])
-def test_params_of_the_wrong_shape_are_refused_and_the_next_message_is_served(host, params):
-    """F13, mcp.md section 5."""
-    host.send({"jsonrpc": "2.0", "id": "a", "method": "tools/call", "params": params})
-    assert host.wait("a")["error"]["code"] == PARAMS
-    assert host.result("ping") == {}
-
-
-@pytest.mark.parametrize("more", [{}, {"arguments": None}])
-def test_arguments_may_be_left_out_or_null(host, more):
-    """F14."""
-    assert not host.result("tools/call", {"name": "workspace_info", **more}).get("isError")
-
-
-@pytest.mark.parametrize("method", [5, None, ["ping"], {"a": 1}, True])
-def test_a_method_that_is_no_string_is_refused_with_the_id(host, method):
-    """mcp.md section 7."""
-    refused(host, json.dumps({"jsonrpc": "2.0", "id": 8, "method": method}).encode(), INVALID, 8)
-
-
-def test_unknown_members_are_ignored_everywhere(host):
-    """mcp.md section 2: no schema of any revision forbids them."""
-    host.send({"jsonrpc": "2.0", "id": 1, "method": "ping", "extra": {"a": [1, None]}, "params": {"x": 1}})
-    assert host.wait(1)["result"] == {}
-    result = host.result("tools/call", {"name": "workspace_info", "arguments": {}, "task": {"ttl": 5},
-                                        "inputResponses": {}, "requestState": "s", "other": 1})
-    assert not result.get("isError")
-
-
-@pytest.mark.parametrize("message", [
-    {"jsonrpc": "2.0", "id": 1, "result": {}}, {"jsonrpc": "2.0", "id": "1", "result": None},
-    {"jsonrpc": "2.0", "id": "x", "error": {"code": -1, "message": "m"}},
-    {"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "m"}},
-])
-def test_answers_of_the_client_are_dropped_in_silence(host, message):
-    """mcp.md section 1. An error with id null is what a client would send for a mistake of ours."""
-    host.send(message)
-    assert host.fence() == []
-
-
-@pytest.mark.parametrize("method, params", [
-    ("notifications/initialized", None), ("notifications/initialized", {}), ("notifications/progress", {}),
-    ("notifications/roots/list_changed", None), ("notifications/unknown", {"a": 1}), ("ping", None),
-    ("tools/list", {}), ("no/such", None), ("initialize", {}), ("tools/call", {"name": "nope"}),
-    ("notifications/unknown", {"_meta": MODERN_META}), ("server/discover", None),
-    ("tools/call", {"name": "workspace_info"}), ("notifications/initialized", []),
-])
-def test_what_has_no_id_is_never_answered(host, method, params):
-    """mcp.md section 2: no response, ever, to a notification."""
-    host.notify(method, params)
-    host.notify(method, params)
-    assert host.fence() == []
-
-
-def test_control_characters_in_results_are_escaped(host):
-    """mcp.md section 5: valid UTF-8 with C0 characters escaped."""
-    text = host.text("terminal_exec", command="printf 'a\\0b\\033[0m\\001\\177'")
-    assert text.startswith("stdout:\na\0b\x1b[0m\x01\x7f")
-    assert all(byte >= 0x20 for byte in host.history[-1].raw)
-
-
 # -- batches -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("version", [None, "2025-03-26", "2024-11-05"])
 def test_a_batch_is_served_as_one_line_of_answers(server, version):
-    """mcp.md section 2, decisions 2 and 57: before initialize and in the revisions that had batches."""
+    """mcp.md 11.15, mcp.md section 2, decisions 2 and 57: before initialize and in the revisions that had batches."""
     s = server()
     if version:
         s.initialize(version)
@@ -395,7 +136,7 @@ def test_a_batch_is_served_as_one_line_of_answers(server, version):
 
 @pytest.mark.parametrize("version", ["2025-06-18", "2025-11-25"])
 def test_a_batch_is_refused_in_later_revisions(server, workspace, version):
-    """mcp.md section 2, decision 2: never silence."""
+    """mcp.md 11.2 and 11.15, mcp.md section 2, decision 2: never silence."""
     s = server()
     s.initialize(version)
     refused(s, json.dumps([write_call(1)]).encode(), INVALID)
@@ -490,6 +231,23 @@ def test_a_batch_message_can_be_cancelled(host):
     answers = host.read_message()
     assert [a["id"] for a in answers] == [1, 3]
     host.wait_no_descendants()
+
+
+def test_a_batch_message_whose_turn_has_not_come_can_be_cancelled(host, workspace):
+    """mcp.md section 6: it never runs and is not answered; the rest is, in order."""
+    def call(id, command):
+        return {"jsonrpc": "2.0", "id": id, "method": "tools/call",
+                "params": tool_params("terminal_exec", {"command": command})}
+    host.send([call(1, "while [ ! -e go ]; do sleep 0.02; done"), call("1", "touch ran"), ping(2), call(3, "touch ran"),
+               call("last", "echo on")])
+    host.wait_descendants(1)
+    for id in ("1", 3, 99):
+        host.cancel(id)
+    assert host.fence() == []
+    (workspace / "go").touch()
+    answers = host.read_message()
+    assert [a["id"] for a in answers] == [1, 2, "last"]
+    assert not (workspace / "ran").exists() and "on" in first_text(answers[2]["result"])
 
 
 def test_answers_around_the_sizes_of_pipes_and_pages_arrive_whole(host, workspace):

@@ -82,7 +82,7 @@ def test_curl_posts_two_megabytes_without_waiting(remote, tmp_path, workspace):
 
 
 def test_a_length_over_the_limit_is_413_before_any_of_the_body(remote):
-    """H18, fault 29: the limit is named; with a token or without the body is not waited for."""
+    """F10, H18, fault 29: the limit is named; with a token or without the body is not waited for."""
     for length in (LIMIT + 1, 10**12, 2**63 - 1):
         with remote.connect() as c:
             c.send(request(fields=remote.fields({"Content-Length": length})))
@@ -107,7 +107,7 @@ def test_a_body_of_exactly_the_limit_is_served_and_one_byte_more_is_not(remote, 
 
 
 def test_a_chunked_body_without_end_is_413_while_it_comes(remote):
-    """H3: refused and closed while reading, memory bounded."""
+    """F10 over HTTP, H3: refused and closed while reading, memory bounded."""
     with remote.connect() as c:
         c.send(request(fields=remote.fields({"Transfer-Encoding": "chunked"})))
         piece = b"100000\r\n" + b"x" * MIB + b"\r\n"

@@ -81,14 +81,8 @@ def test_notifications_and_answers_of_a_client_are_202(remote):
         assert accepted(remote.post(value, {"MCP-Protocol-Version": "2025-11-25"}))
 
 
-def test_nothing_is_executed_for_a_notification(remote, workspace):
-    """JSON-RPC: a tool is called by a request only."""
-    assert accepted(remote.post(notification("tools/call", WRITE)))
-    assert not (workspace / "made").exists()
-
-
 def test_sessions_do_not_exist(remote):
-    """H15, mcp.md section 8.4: a stale id and a last event id are ignored, none is given out."""
+    """mcp.md 11.16, H15, mcp.md section 8.4: a stale id and a last event id are ignored, none is given out."""
     for era in ("legacy", "modern"):
         answer = remote.rpc("tools/list", era=era, fields={"Mcp-Session-Id": "stale", "Last-Event-ID": "7"})
         assert served(answer) and answer["mcp-session-id"] is None
@@ -102,7 +96,7 @@ def test_sessions_do_not_exist(remote):
 @pytest.mark.parametrize("more", [{}, {"MCP-Protocol-Version": "2025-11-25"}, {"MCP-Protocol-Version": MODERN}],
                          ids=["absent", "legacy", "modern"])
 def test_what_is_not_json_is_400_with_id_null(remote, body, more):
-    """mcp.md sections 7 and 11, decision 1, fault 46."""
+    """mcp.md 11.1, section 7, decision 1, fault 46, F2."""
     failed(remote.post(body, more), 400, PARSE, None)
 
 
@@ -115,7 +109,7 @@ def test_what_is_not_json_is_400_with_id_null(remote, body, more):
     (b"{}", None),
 ], ids=lambda value: ascii(value)[:40])
 def test_what_is_no_request_is_400(remote, body, id):
-    """mcp.md sections 7 and 11, F3, F4."""
+    """mcp.md section 7, F3, F4: with and without a modern head."""
     for more in ({}, {"MCP-Protocol-Version": MODERN}):
         failed(remote.post(body, more), 400, INVALID, id)
 
@@ -129,19 +123,11 @@ def test_a_body_may_be_laid_out_over_many_lines(remote, workspace):
     assert (workspace / "f").read_bytes() == b"a\nb\r\n"
 
 
-@pytest.mark.parametrize("id", ["1", "a\u00e9\"\u20ac", 0, -5, 12345678901234567890, ""])
-def test_ids_come_back_as_they_were(remote, id):
-    """F5, mcp.md section 2."""
-    served(remote.rpc("ping", id=id), id)
-    served(remote.rpc("tools/list", era="modern", id=id), id)
-    failed(remote.rpc("ping", era="modern", id=id), 404, NO_METHOD, id)
-
-
 @pytest.mark.parametrize("value", ["application/json; charset=utf-8", "Application/JSON",
                                    "application/json;charset=UTF-8",
                                    "application/json ; x=y"])
 def test_json_under_its_spellings_is_taken(remote, value):
-    """H9."""
+    """mcp.md 11.6, H9."""
     served(remote.post(ping(), {"Content-Type": value}))
     served(remote.rpc("tools/list", era="modern", fields={"Content-Type": value}))
 
@@ -151,7 +137,7 @@ def test_json_under_its_spellings_is_taken(remote, value):
                                    "multipart/form-data; boundary=x", "", "application",
                                    "text/plain; application/json"])
 def test_other_types_are_415_and_not_executed(remote, workspace, value):
-    """H9, mcp.md section 8.2: what a page can post without asking first is never JSON."""
+    """mcp.md 11.5, H9, mcp.md section 8.2: what a page can post without asking first is never JSON."""
     answer = remote.post(message("tools/call", WRITE), {"Content-Type": value})
     assert answer.status == 415 and "application/json" in json.dumps(answer.json()["error"]), answer
     assert not (workspace / "made").exists()
@@ -167,7 +153,7 @@ def test_other_types_are_415_and_not_executed(remote, workspace, value):
 ])
 @pytest.mark.parametrize("era", ["legacy", "modern"])
 def test_answers_are_json_for_whoever_takes_it(remote, accept, era):
-    """Decision 5, mcp.md section 8.2: never 406 unless Accept admits neither type."""
+    """mcp.md 11.7, Decision 5, mcp.md section 8.2: never 406 unless Accept admits neither type."""
     answer = remote.rpc("tools/list", era=era, fields={"Accept": accept})
     assert answer.type == "application/json" and served(answer)
 
@@ -261,7 +247,7 @@ TABLE = [
 
 @pytest.mark.parametrize("change, status, code", TABLE, ids=lambda v: ascii(v)[:70] if isinstance(v, dict) else None)
 def test_a_modern_request_is_checked_in_order(remote, change, status, code):
-    """mcp.md section 8.3, M2; each error carries the id."""
+    """mcp.md 11.8 and 11.10, mcp.md section 8.3, M2; each error carries the id."""
     value, fields = modern(**change, id="check")
     error = failed(remote.post(value, fields), status, code, "check")
     if code == VERSION:
@@ -270,7 +256,7 @@ def test_a_modern_request_is_checked_in_order(remote, change, status, code):
 
 
 def test_a_modern_header_without_meta_is_an_incomplete_request(remote):
-    """mcp.md sections 8.3 and 11: params absent, empty, or without _meta; initialize as well."""
+    """mcp.md 11.9, section 8.3: params absent, empty, or without _meta; initialize as well."""
     for value in (message("tools/list"), message("tools/list", {}), message("tools/list", {"_meta": {}}),
                   message("initialize", INITIALIZE), message("ping"), message("no/such")):
         fields = {"MCP-Protocol-Version": MODERN, "Mcp-Method": value["method"]}
@@ -332,7 +318,7 @@ def test_a_call_whose_head_differs_is_not_executed(remote, workspace):
 
 
 def test_modern_notifications_are_202_without_meta(remote):
-    """mcp.md section 8.3 row 2: the Go client posts notifications/cancelled so."""
+    """mcp.md 11.11, mcp.md section 8.3 row 2: the Go client posts notifications/cancelled so."""
     value = notification("notifications/cancelled", {"requestId": 1})
     for fields in ({"MCP-Protocol-Version": MODERN, "Mcp-Method": "notifications/cancelled"},
                    {"MCP-Protocol-Version": MODERN}, {"MCP-Protocol-Version": MODERN, "Mcp-Method": "x"}):
@@ -359,7 +345,7 @@ def test_a_subscription_is_acknowledged_and_ends(remote):
 
 @pytest.mark.parametrize("version", [None, *LEGACY])
 def test_each_legacy_revision_is_served(remote, version):
-    """mcp.md section 8.4: absent means 2025-03-26; the value need not be what was negotiated."""
+    """M2, mcp.md section 8.4: absent means 2025-03-26; the value need not be what was negotiated."""
     fields = {"MCP-Protocol-Version": version}
     served(remote.post(message("tools/list"), fields))
     served(remote.post(ping(), fields))
@@ -368,7 +354,7 @@ def test_each_legacy_revision_is_served(remote, version):
 
 @pytest.mark.parametrize("version", ["1999-01-01", "2025-06-19", "latest", "", "2025-11-25, 2025-11-25", "2026-07-29"])
 def test_an_unknown_revision_is_400_except_on_initialize(remote, version):
-    """mcp.md sections 8.4 and 11."""
+    """mcp.md 11.12 and, for initialize, 11.13; section 8.4."""
     fields = {"MCP-Protocol-Version": version}
     failed(remote.post(message("tools/list"), fields), 400, INVALID)
     failed(remote.post(ping(), fields), 400, INVALID)
@@ -378,7 +364,7 @@ def test_an_unknown_revision_is_400_except_on_initialize(remote, version):
 @pytest.mark.parametrize("asked, given", [*((v, v) for v in LEGACY), (MODERN, "2025-11-25"),
                                           ("1999-01-01", "2025-11-25")])
 def test_initialize_agrees_on_a_legacy_revision(remote, asked, given):
-    """mcp.md sections 1 and 11: the Rust client asks for the modern one."""
+    """mcp.md 11.14, section 1: the Rust client asks for the modern one."""
     for fields in ({}, {"MCP-Protocol-Version": "2025-11-25"}):
         result = served(remote.post(message("initialize", {**INITIALIZE, "protocolVersion": asked}), fields))
         assert result["protocolVersion"] == given
@@ -460,7 +446,7 @@ BATCH_VERSIONS = [None, "2025-03-26"]
 
 @pytest.mark.parametrize("version", BATCH_VERSIONS)
 def test_a_batch_is_served_in_order(remote, workspace, version):
-    """Decision 57: in sequence; errors stand at their places, notifications at none."""
+    """mcp.md 11.15. Decision 57: in sequence; errors stand at their places, notifications at none."""
     batch = [ping("a"), notification("notifications/initialized"), message("tools/call", WRITE, 2),
              message("tools/call", tool_params("file_read", {"path": "made"}), 3), message("no/such", id=4), 5,
              {"jsonrpc": "2.0", "id": None, "method": "ping"}, {"jsonrpc": "2.0", "id": 9, "result": {}}]
@@ -474,7 +460,7 @@ def test_a_batch_is_served_in_order(remote, workspace, version):
 
 @pytest.mark.parametrize("version", [v for v in ALL_VERSIONS if v not in BATCH_VERSIONS])
 def test_a_batch_in_other_revisions_is_400_and_not_executed(remote, workspace, version):
-    """Decision 2: never silence."""
+    """mcp.md 11.2 and 11.15. Decision 2: never silence."""
     batch = [message("tools/call", WRITE)]
     failed(remote.post(batch, {"MCP-Protocol-Version": version, "Mcp-Method": "tools/call"}), 400, INVALID, None)
     assert not (workspace / "made").exists()

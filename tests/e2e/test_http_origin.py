@@ -74,7 +74,7 @@ def test_pages_of_this_machine_may_call(remote, origin):
     "http://127.0.0.1:99999", b"http://localhost\xff", "ftp://localhost", "",
 ], ids=ascii)
 def test_other_pages_may_not(remote, workspace, origin):
-    """Decision 6, fault 1, mcp.md section 11: 403 before anything else is looked at."""
+    """Decision 6, fault 1, mcp.md 11.17: 403 before anything else is looked at."""
     assert refused(remote, workspace, origin)
 
 

@@ -184,7 +184,7 @@ def test_an_idle_server_ends_at_once_with_0(web, number):
 
 
 def test_a_call_that_runs_is_ended_with_an_error_and_its_processes_are_gone(web):
-    """Decision 48, fault 33, S3: without a grace time."""
+    """mcp.md 11.23, Decision 48, fault 33, S3: without a grace time."""
     w = web()
     calls = [w.start(run("sleep 60")), w.start(run("sleep 60 & sleep 60; wait", "x")), w.start_modern(
         "tools/call", tool_params("terminal_exec", {"command": "sleep 60"}), id="m")]
@@ -340,6 +340,19 @@ def test_a_modern_client_that_closes_ends_a_command_that_ignores_term(remote, wo
     remote.wait_no_descendants(2.5)
 
 
+def test_a_client_that_will_send_no_more_is_answered_without_burning_cpu(remote):
+    """S1 over HTTP: the end of the client's side stays readable for as long as its call runs (legacy era)."""
+    remote.result("ping")
+    running = [remote.start(run("sleep 0.7; echo over")) for _ in range(3)]
+    remote.wait_descendants(3)
+    before = remote.cpu_seconds()
+    for c in running:
+        c.half_close()
+    for c in running:
+        assert "over" in first_text(c.answer().message()["result"])
+    assert remote.cpu_seconds() - before < 0.05
+
+
 def test_the_command_of_a_legacy_client_that_closes_runs_on_to_its_own_limit(remote, workspace):
     """Decision 4, mcp.md section 6: a disconnect does not cancel there."""
     remote.start(run("sleep 0.6; touch over")).close()
@@ -350,6 +363,17 @@ def test_the_command_of_a_legacy_client_that_closes_runs_on_to_its_own_limit(rem
     wait_until((workspace / "begun").exists, "the other one began")
     remote.wait_no_descendants()
     assert not (workspace / "never").exists()
+    assert remote.result("ping") == {}
+
+
+def test_a_legacy_client_that_closes_before_its_progress_costs_nothing(remote, workspace):
+    """S1 over HTTP: what is sent to it is answered with a reset, and that is all that is ever heard of it."""
+    call = run("echo on; sleep 2; touch over")
+    call["params"]["_meta"] = {"progressToken": "t"}
+    before = remote.fd_count()
+    remote.start(call).close()
+    wait_until((workspace / "over").exists, "the command runs on")
+    assert remote.cpu_seconds() < 0.05 and remote.fd_count() <= before
     assert remote.result("ping") == {}
 
 
@@ -459,6 +483,16 @@ def test_the_peer_behind_a_proxy_is_in_the_audit_line(web):
     w.post(run("true"), {"X-Forwarded-For": "198.51.100.7"})
     w.terminate()
     assert any("198.51.100.7" in entry.get("peer", "") for entry in log_of(w) if entry.get("tool"))
+
+
+def test_nothing_is_printed_at_the_highest_log_level(web):
+    """S4 over HTTP: what is read from a container's stdout is nothing, the log is on stderr, one object a line."""
+    w = web(env={"SANDSTORM_LOG_LEVEL": "DEBUG"})
+    w.text("terminal_exec", command="echo to-stdout; echo to-stderr >&2")
+    w.failure("file_read", path="none")
+    assert w.post(b"{").status == 400
+    assert w.terminate() == 0
+    assert w.process.stdout.read() == b"" and log_of(w)
 
 
 @pytest.mark.parametrize("level", ["INFO", "info", "Debug"])

@@ -48,7 +48,7 @@ def test_a_server_that_was_never_spoken_to_ends_with_0(host):
 
 
 def test_calls_in_flight_are_answered_before_the_end_without_burning_cpu(host):
-    """S1, decision 48: stdin closed while calls run."""
+    """mcp.md 11.22, S1, decision 48: stdin closed while calls run."""
     ids = [host.start_call("terminal_exec", command=f"sleep 0.{n}; echo over {n}") for n in (4, 6, 8)]
     host.wait_descendants(3)
     host.close_stdin()
@@ -84,6 +84,18 @@ def test_a_pipe_of_requests_is_answered_before_the_exit(binary, workspace):
     assert [a["id"] for a in answers] == [0, 1] and all("result" in a for a in answers)
     assert done.returncode == 0
     assert took < 0.2, "the row asks for 50 ms; four times that here for busy machines"
+
+
+def test_a_pipe_of_requests_needs_no_master(binary, tmp_path):
+    """S2 as it stands: no argument, the sandbox tools, nobody listens where the master should be."""
+    env = clean_environment(None, {"SANDSTORM_URL": "https://127.0.0.1:9"})
+    started = time.monotonic()
+    done = subprocess.run([binary], input=lines(INITIALIZE, LIST), capture_output=True, timeout=10, env=env, cwd=tmp_path)
+    took = time.monotonic() - started
+    answers = parsed(done.stdout)
+    assert done.returncode == 0 and [a["id"] for a in answers] == [0, 1]
+    assert "spawn_sandboxes" in [tool["name"] for tool in answers[1]["result"]["tools"]]
+    assert took < 0.2
 
 
 def test_a_last_line_without_newline_is_served(binary, workspace):
@@ -154,7 +166,7 @@ def test_dev_null_as_stdin_is_the_end(binary, workspace):
     ("sleep 100", 1), ("setsid sleep 100 & sleep 100", 2), (STUBBORN, 1),
 ], ids=["plain", "own session", "ignores it"])
 def test_a_signal_ends_the_server_and_all_it_has_started_within_two_seconds(host, number, command, count):
-    """S3, decision 29; the fixture looks for survivors as well."""
+    """mcp.md 11.23, S3, decision 29; the fixture looks for survivors as well."""
     host.start_call("terminal_exec", command=command)
     host.wait_descendants(count)
     time.sleep(0.1)

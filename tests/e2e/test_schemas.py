@@ -77,14 +77,17 @@ def test_tools_are_listed_in_the_order_of_the_contract(tools):
     assert list(tools) == NAMES == list(HINTS) and len(NAMES) == 20
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_all_four_hints_are_given_and_say_what_the_tool_does(tools, name):
+def test_all_four_hints_are_given_and_say_what_the_tool_does(peer):
     """M3."""
-    hints = tools[name]["annotations"]
-    four = tuple(hints[hint] for hint in ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"))
-    assert four == HINTS[name]
-    assert hints["readOnlyHint"] == (name in READERS)
-    assert hints["title"] == tools[name]["title"]
+    for speak in (peer, peer.modern):
+        listed = speak.result("tools/list")["tools"]
+        assert [tool["name"] for tool in listed] == NAMES
+        for tool in listed:
+            name, hints = tool["name"], tool["annotations"]
+            four = tuple(hints[hint] for hint in ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"))
+            assert four == HINTS[name], name
+            assert hints["readOnlyHint"] == (name in READERS)
+            assert hints["title"] == tool["title"]
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -50,8 +50,8 @@ def modern_message(method, params=None, id=1, **meta):
 
 
 def name_field(name):
-    """A value for Mcp-Name: encoded where it is not plain ASCII."""
-    if name.isascii() and name.isprintable():
+    """A value for Mcp-Name: encoded where it is not plain ASCII, or has blanks at its ends."""
+    if name.isascii() and name.isprintable() and name == name.strip():
         return name
     return "=?base64?" + base64.b64encode(name.encode()).decode() + "?="
 
