@@ -132,10 +132,10 @@ static bool has_news(struct command *c)
 	return true;
 }
 
-/* The last line may be cut at its start, and more of it may come. */
-static struct slice without_secrets(struct slice line, struct buf *b)
+/* More of the last line may come, and what came of it may have been too long to be kept. */
+static struct slice without_secrets(const struct capture *c, struct slice line, struct buf *b)
 {
-	unsigned cut = CUT_END | (line.n == PROGRESS_TEXT_MAX ? CUT_START : 0);
+	unsigned cut = CUT_END | (c->line_cut ? CUT_START : 0);
 	bool masked;
 
 	while (line.n > 0) {
@@ -146,16 +146,18 @@ static struct slice without_secrets(struct slice line, struct buf *b)
 	return buf_all(b);
 }
 
+/* Time since the call began: it rises also when one command follows another. */
 static void tell(struct command *c, int64_t now)
 {
+	struct job *j = c->job;
 	char mem[4 * PROGRESS_TEXT_MAX];
 	struct slice line = capture_last_line(c->shown);
 	struct buf b;
 
 	buf_over(&b, mem, sizeof(mem));
 	if (c->hide_secrets)
-		line = without_secrets(line, &b);
-	tool_progress(c->job, now - c->began, c->limit_ms, line);
+		line = without_secrets(c->shown, line, &b);
+	tool_progress(j, now - j->started, c->began - j->started + c->limit_ms, line);
 }
 
 /* News are told at once, silence from time to time. */

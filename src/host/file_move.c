@@ -43,6 +43,7 @@ struct move_state {
 	struct file_drop drop;
 	struct worker worker;
 	int keep[4];
+	struct timer tick;
 	int stop[2];              /* a pipe; closing the writing end tells the worker to give up */
 	char copy[FILE_TMP_NAME]; /* the copy's name until it is whole */
 	char *chunk;
@@ -52,6 +53,7 @@ static void move_cleanup(struct job *j)
 {
 	struct move_state *s = j->state;
 
+	timer_clear(&s->tick);
 	file_close(&s->stop[0]);
 	file_close(&s->stop[1]);
 	file_close(&s->held);
@@ -163,7 +165,27 @@ static void move_work(struct worker *w, struct outcome *o)
 
 static void move_worked(struct worker *w)
 {
-	job_wake(container_of(w, struct move_state, worker)->job);
+	struct move_state *s = container_of(w, struct move_state, worker);
+
+	timer_clear(&s->tick);
+	job_wake(s->job);
+}
+
+/* Of a single file it is known how much of it is there. */
+static void move_tick(struct timer *t)
+{
+	struct move_state *s = container_of(t, struct move_state, tick);
+	char mem[96];
+	struct stat st;
+	struct buf b;
+
+	buf_over(&b, mem, sizeof(mem));
+	buf_puts(&b, "copying to another file system");
+	if (S_ISREG(s->st.st_mode) && fstatat(dest_dir(s), s->copy, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		buf_printf(&b, ": %lld of %lld bytes", (long long)st.st_size,
+			(long long)s->st.st_size);
+	tool_progress(s->job, loop_now() - s->job->started, 0, buf_all(&b));
+	timer_set(t, PROGRESS_FIRST_MS);
 }
 
 /* The worker is asked, not killed: it removes what it has copied. */
@@ -222,6 +244,9 @@ static enum step move_across(struct job *j)
 	if (r < 0)
 		return move_fail(j, AT_SOURCE, r);
 	j->cancel = move_cancel;
+	s->tick.fire = move_tick;
+	if (tool_wants_progress(j))
+		timer_set(&s->tick, PROGRESS_FIRST_MS);
 	return job_wait(j, move_copied);
 }
 

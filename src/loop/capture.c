@@ -160,6 +160,34 @@ static bool blank(char c)
 	return line_end(c) || c == ' ' || c == '\t';
 }
 
+/* Where the control sequence at p ends: ESC "[" up to its final byte, or ESC and one more. */
+static size_t escape_length(const char *p, size_t n)
+{
+	size_t i = 1;
+
+	if (n > 1 && p[1] == '[')
+		for (i = 2; i < n && (p[i] < '@' || p[i] > '~'); i++)
+			;
+	return at_most(i + 1, n);
+}
+
+/* Of n bytes at p what a terminal would show, moved together there. */
+static struct slice shown(char *p, size_t n)
+{
+	size_t to = 0;
+
+	for (size_t i = 0; i < n;) {
+		if (p[i] == '\x1b') {
+			i += escape_length(p + i, n - i);
+			continue;
+		}
+		if (p[i] == '\t' || (unsigned char)p[i] >= ' ')
+			p[to++] = p[i] == '\x7f' ? ' ' : p[i];
+		i++;
+	}
+	return (struct slice){ p, to };
+}
+
 struct slice capture_last_line(struct capture *c)
 {
 	size_t kept = c->total == c->b.len ? c->b.len : c->keep - head_size(c);
@@ -172,7 +200,9 @@ struct slice capture_last_line(struct capture *c)
 		c->line[sizeof(c->line) - 1 - n] = byte_back(c, end + n);
 		n++;
 	}
+	c->line_cut = end + n <= last ? !line_end(byte_back(c, end + n)) : last < c->total;
 	line = (struct slice){ c->line + sizeof(c->line) - n, n };
 	trim_start(&line, 3);
-	return str_trim(utf8_whole(line));
+	line = utf8_whole(line);
+	return str_trim(shown(c->line + (line.p - c->line), line.n));
 }

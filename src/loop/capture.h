@@ -16,6 +16,7 @@ struct capture {
 	size_t at;                    /* where the ring is written next, from the start of b */
 	uint64_t total;               /* bytes seen */
 	char line[PROGRESS_TEXT_MAX]; /* what capture_last_line found */
+	bool line_cut;                /* the line began before that */
 };
 
 /* Reserves address space for keep bytes. 0 or -ENOMEM. */
@@ -33,7 +34,8 @@ uint64_t capture_parts(const struct capture *c, struct slice parts[3]);
 uint64_t capture_joined(struct capture *c, struct slice parts[2]);
 /*
  * The end of the last line that is not blank, at most PROGRESS_TEXT_MAX bytes, without its newline
- * or carriage return (progress bars); empty when there is none. Good until the next call.
+ * or carriage return (progress bars) and without what a terminal would obey (colours, movements);
+ * empty when there is none. Good until the next call.
  */
 struct slice capture_last_line(struct capture *c);
 

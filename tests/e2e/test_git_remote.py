@@ -251,7 +251,7 @@ def test_a_clone_tells_of_its_progress_when_asked_to(start, workspace, tmp_path)
     assert text == "Cloning into 'c'...\nReceiving objects: 100% (9/9), done.\nwarning: https://***@host/x\nlast"
     messages = [e["message"] for e in events]
     assert len(messages) >= 2 and all(m.startswith("Receiving objects:  ") and m.endswith("/9)") for m in messages)
-    assert all(e["total"] == 120000 for e in events)
+    assert all(120000 <= e["total"] < 125000 for e in events), "time for the first command is part of it"
 
 
 def test_without_a_token_nothing_is_asked_of_git(start, workspace, tmp_path):

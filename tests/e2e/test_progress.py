@@ -1,125 +1,94 @@
-"""Progress of long commands (X10 of the field cases; section 6 of the protocol notes)."""
+"""Progress of long calls, over both transports and in both eras (X10 of the field cases; section 6 of the protocol notes).
 
+What a stream looks like that carries it is tested in test_http_sse.py; that it gets through proxies, in
+tests/interop/test_proxies.py.
+"""
+
+import os
+import pathlib
+import shutil
+import signal
+import tempfile
 import time
 
 import pytest
 
+from githelp import program
 from mcpwire import first_text, same_id, tool_params
+from peer import PROGRESS
+from webserver import message, modern_message
 
 LINES = "for i in 1 2 3 4 5 6; do echo line $i; sleep 0.35; done"      # about 2.1 s
+MADE = {"legacy": message, "modern": modern_message}
 
 
-def run(server, command, token=..., modern=False, timeout=None):
-    """Runs a command; returns (progress messages with times, answer with time, time of the start).
-
-    Fails when any message follows the answer.
-    """
-    arguments = {"command": command} if timeout is None else {"command": command, "timeout": timeout}
-    params = tool_params("terminal_exec", arguments)
-    if token is not ...:
-        params["_meta"] = {"progressToken": token}
-    started = time.monotonic()
-    id = (server.modern if modern else server).start_request("tools/call", params)
-    answer = server.wait_message(id)
-    events = [m for m in server.history if m.value.get("method") == "notifications/progress"]
-    server.drain()
-    server.silence(0.4)
-    return events, answer, started
+def call(tool, token=..., era="legacy", id=1, **arguments):
+    meta = {} if token is ... else {"_meta": {"progressToken": token}}
+    return MADE[era]("tools/call", {**tool_params(tool, arguments), **meta}, id)
 
 
-@pytest.mark.parametrize("token", [7, "a\"\u20ac"])
-def test_progress_rises_echoes_its_token_and_shows_the_last_line_of_output(host, token):
-    """X10, mcp.md section 6."""
-    events, answer, started = run(host, LINES, token)
-    assert first_text(answer.value["result"]).startswith("stdout:\nline 1\n")
-    assert len(events) >= 2
-    params = [m.value["params"] for m in events]
-    assert all(same_id(p["progressToken"], token) for p in params)
+def run(command, token=..., era="legacy", id=1):
+    return call("terminal_exec", token, era, id, command=command)
+
+
+def texts(notes):
+    return [n.value["params"].get("message") for n in notes]
+
+
+def rises(notes, token):
+    """That they carry the token in its type, rise, and come at most four times a second; how many there are."""
+    params = [n.value["params"] for n in notes]
+    assert all(same_id(p["progressToken"], token) for p in params), params
     values = [p["progress"] for p in params]
-    assert all(a < b for a, b in zip(values, values[1:])), values
-    for message in events:
-        shown = int((message.at - started) / 0.35) + 1
-        assert message.value["params"]["message"] in [f"line {n}" for n in (shown - 1, shown, shown + 1)]
+    assert all(type(value) in (int, float) for value in values) and all(a < b for a, b in zip(values, values[1:])), values
+    assert all(b - a >= 250 for a, b in zip(values, values[1:])), f"milliseconds at which they were sent: {values}"
+    gaps = [b.at - a.at for a, b in zip(notes, notes[1:])]
+    assert all(gap > 0.1 for gap in gaps) and sum(gaps) >= 0.2 * len(gaps), f"seconds at which they came: {gaps}"
+    return len(notes)
 
 
-def test_the_first_progress_comes_after_about_a_second(host):
-    """mcp.md section 6, decision 57."""
-    events, _, started = run(host, LINES, "t")
-    assert 0.9 < events[0].at - started < 1.6
+def test_progress_rises_echoes_its_token_and_shows_the_last_line_of_output(peer):
+    """X10, mcp.md section 6: in both eras, for tokens of both types; nothing for the one who has not asked."""
+    calls = [(7, "legacy"), ("7", "modern"), ("a\"\u20ac", "legacy"), (-12, "modern"), (..., "legacy"), (..., "modern")]
+    started = time.monotonic()
+    found = peer.watch(*(run(LINES, token, era, n) for n, (token, era) in enumerate(calls)))
+    for (token, era), (notes, answer) in zip(calls, found):
+        assert first_text(answer.value["result"]).startswith("stdout:\nline 1\n")
+        assert ("resultType" in answer.value["result"]) == (era == "modern")
+        if token is ...:
+            assert notes == []
+            continue
+        assert rises(notes, token) >= 2
+        assert 0.9 < notes[0].at - started < 1.7, "the first comes after about a second (decision 57)"
+        for note in notes:
+            shown = int((note.at - started) / 0.35) + 1
+            assert note.value["params"]["message"] in [f"line {n}" for n in (shown - 2, shown - 1, shown, shown + 1)]
 
 
-def test_progress_comes_at_most_four_times_a_second(host):
-    """A command that writes all the time does not flood its client."""
-    events, _, _ = run(host, "end=$(($(date +%s) + 3)); while [ $(date +%s) -lt $end ]; do echo x; done", "t")
-    assert 2 <= len(events) <= 10
-    gaps = [b.at - a.at for a, b in zip(events, events[1:])]
-    assert all(gap > 0.2 for gap in gaps), gaps
+def test_progress_comes_at_most_four_times_a_second(peer):
+    """A command that writes all the time does not flood its client; two of them side by side get theirs each."""
+    command = "end=$(($(date +%s) + 3)); while [ $(date +%s) -lt $end ]; do echo x; done"
+    for notes, _ in peer.watch(run(command, "t", id=1), run(command, 8, id=2)):
+        assert 3 <= rises(notes, notes[0].value["params"]["progressToken"]) <= 10
+
+
+def test_what_makes_no_progress(peer):
+    """mcp.md sections 4 and 6: rmcp puts a token on every request; one that is no string or integer is none."""
+    slow = "echo a; sleep 1.4; echo b"
+    found = peer.watch(
+        run("echo a; sleep 0.2; echo b", "short"), message("tools/list", {"_meta": {"progressToken": "t"}}, 2),
+        modern_message("tools/list", {"_meta": {"progressToken": 1}}, 3), call("workspace_info", 2, id=4),
+        call("file_list", "l", "modern", 5), *(run(slow, bad, id=n) for n, bad in enumerate((None, True, {}, [], 1.5), 10)))
+    for notes, answer in found:
+        assert notes == [] and ("result" in answer.value or answer.value["error"]["code"] == -32602)
 
 
 def test_a_silent_command_makes_progress_as_well(host):
     """X10: the client's own time limit is what has to be kept from striking."""
-    events, _, _ = run(host, "sleep 2", "t")
-    assert events
-    values = [m.value["params"]["progress"] for m in events]
-    assert values == sorted(set(values))
-
-
-def test_no_progress_without_a_token(host):
-    """mcp.md section 6."""
-    events, _, _ = run(host, "for i in 1 2 3; do echo $i; sleep 0.5; done")
-    assert events == []
-
-
-def test_a_short_command_sends_no_progress(host):
-    """mcp.md section 6: rmcp puts a token on every request."""
-    events, _, _ = run(host, "echo a; sleep 0.2; echo b", "t")
-    assert events == []
-
-
-@pytest.mark.parametrize("method, params", [
-    ("tools/list", {}), ("tools/call", tool_params("workspace_info", {})),
-    ("tools/call", tool_params("file_list", {})),
-])
-def test_a_token_on_other_requests_obliges_to_nothing(host, method, params):
-    """mcp.md section 6."""
-    assert host.result(method, {**params, "_meta": {"progressToken": "t"}})
-    assert host.modern.result(method, {**params, "_meta": {"progressToken": 1}})
-    assert host.fence() == []
-
-
-@pytest.mark.parametrize("token", [None, True, {}, [], 1.5])
-def test_a_token_that_is_no_string_or_integer_is_no_token(host, token):
-    """mcp.md section 4; the call itself is served or refused, never progress with such a token."""
-    id = host.start_request("tools/call", {**tool_params("terminal_exec", {"command": "echo a; sleep 1.4; echo b"}),
-                                           "_meta": {"progressToken": token}})
-    answer = host.wait(id)
-    assert "result" in answer or answer["error"]["code"] == -32602
-    assert [m for m in host.history if "method" in m.value] == []
-
-
-def test_modern_calls_get_progress_too(host):
-    """mcp.md sections 6 and 10."""
-    events, answer, _ = run(host, LINES, "m", modern=True)
-    assert len(events) >= 2
-    assert answer.value["result"]["resultType"] == "complete"
-    assert all(m.value["params"]["progressToken"] == "m" for m in events)
-
-
-def test_two_calls_report_under_their_own_tokens(host):
-    """mcp.md section 6."""
-    ids = [host.start_request("tools/call", {
-        **tool_params("terminal_exec", {"command": f"for i in 1 2 3 4; do echo {name}$i; sleep 0.4; done"}),
-        "_meta": {"progressToken": name}}) for name in ("x", "y")]
-    for id in ids:
-        host.wait(id)
-    seen = {}
-    for m in host.history:
-        if m.value.get("method") == "notifications/progress":
-            params = m.value["params"]
-            assert params["message"].startswith(params["progressToken"])
-            seen.setdefault(params["progressToken"], []).append(params["progress"])
-    assert set(seen) == {"x", "y"}
-    assert all(a < b for values in seen.values() for a, b in zip(values, values[1:]))
+    id = host.start_request("tools/call", {**tool_params("terminal_exec", {"command": "sleep 2"}),
+                                           "_meta": {"progressToken": "t"}})
+    assert not host.wait(id)["result"].get("isError")
+    assert rises([m for m in host.history if m.value.get("method") == PROGRESS], "t")
 
 
 def test_no_progress_after_a_cancel(host):
@@ -127,22 +96,119 @@ def test_no_progress_after_a_cancel(host):
     id = host.start_request("tools/call", {
         **tool_params("terminal_exec", {"command": "trap '' TERM; while :; do echo on; sleep 0.1; done"}),
         "_meta": {"progressToken": "c"}})
-    host.wait_notification("notifications/progress")
+    host.wait_notification(PROGRESS)
     host.cancel(id)
     host.fence()
     host.silence(1)
     host.wait_no_descendants()
 
 
-def test_a_long_last_line_is_cut_to_valid_text(host):
+# -- the text ------------------------------------------------------------------------------------
+
+SHOWN = {       # what is printed first, and what of it is told
+    "two lines": ("printf 'first\\nsecond\\n\\n  \\n'", "second"),
+    "a line that goes on": ("printf 'first\\nsec'", "sec"),
+    "a bar": ("printf '10%%\\r20%%\\r30%%\\r'", "30%"),
+    "colours and movements": ("printf '\\033[2K\\033[1;31mred\\033[0m and \\a\\bplain\\n'", "red and plain"),
+    "half a character": ("printf 'caf\\303'", "caf"),
+    "no character": ("printf 'a\\377b\\0c\\n'", "a\ufffdbc"),
+    "standard error": ("printf 'warned\\n' >&2", "warned"),
+    "what looks like more fields": ("printf '\",\"progress\":\"\\\\n\\n'", '","progress":"\\n'),
+}
+
+
+def test_the_message_is_a_line_for_a_person(host):
+    """mcp.md section 5: whole characters, without what a terminal would obey, of whatever a command prints."""
+    found = {}
+    for name, (command, _) in SHOWN.items():
+        found[name] = host.start_request("tools/call", {
+            **tool_params("terminal_exec", {"command": f"{command}; sleep 1.6"}), "_meta": {"progressToken": name}})
+    for id in found.values():
+        host.wait(id)
+    notes = [m for m in host.history if m.value.get("method") == PROGRESS]
+    shown = {name: set(texts(n for n in notes if n.value["params"]["progressToken"] == name)) for name in SHOWN}
+    assert shown == {name: {text} for name, (_, text) in SHOWN.items()}
+
+
+def test_a_long_last_line_is_cut_to_whole_characters(host):
     """A progress message is a line for a person, not the output."""
-    events, _, _ = run(host, "yes '\u20ac' | head -c 300000 | tr -d '\\n'; sleep 1.6", "t")
-    assert events
-    for m in events:
-        assert len(m.value["params"].get("message", "").encode()) <= 210
+    id = host.start_request("tools/call", {
+        **tool_params("terminal_exec", {"command": "yes '\u20ac' | head -c 300000 | tr -d '\\n'; sleep 1.6"}),
+        "_meta": {"progressToken": "t"}})
+    host.wait(id)
+    told = texts(m for m in host.history if m.value.get("method") == PROGRESS)
+    assert told and all(set(text) == {"\u20ac"} and 150 < len(text.encode()) <= 210 for text in told)
 
 
-def test_control_and_invalid_bytes_of_output_stay_out_of_the_message_s_json(host):
-    """mcp.md section 5: valid UTF-8 in every line we write (the harness parses them strictly)."""
-    events, _, _ = run(host, "printf 'a\\0\\033[31m\\377\\n'; sleep 1.6", "t")
-    assert events
+# -- tools that take their time ------------------------------------------------------------------
+
+FETCH = """case "$*" in *config*) exit 0;; *--progress*|*install*) ;; *) exit 0;; esac
+for n in 1 2 3 4 5; do printf 'Objects: %s from https://user:WORD@host/x\\r' $n >&2; sleep 0.5; done
+for dir; do :; done
+case "$*" in *clone*) mkdir "$dir/.git";; esac"""
+FETCHERS = {
+    "git_clone": {"repo_url": "https://127.0.0.1:1/x", "path": "c"}, "git_push": {"path": "r"}, "git_pull": {"path": "r"},
+    "workspace_install": {"packages": "x", "manager": "npm"},
+}
+
+
+def test_tools_that_fetch_show_their_last_line_without_passwords(peers, workspace, tmp_path):
+    """X10, G7: git with --progress, which is not asked of it for the one who has no token; a package manager."""
+    (workspace / "r" / ".git").mkdir(parents=True)
+    for name in ("git", "npm"):
+        folder = program(tmp_path / "bin", name, FETCH)
+    peer = peers(env={"PATH": f"{folder}:{os.environ['PATH']}"})
+    calls = [call(tool, tool, id=tool, **arguments) for tool, arguments in FETCHERS.items()]
+    silent = call("git_push", id="silent", path="r")
+    *found, (none, _) = peer.watch(*calls, silent)
+    assert none == []
+    for tool, (notes, answer) in zip(FETCHERS, found):
+        assert not answer.value["result"].get("isError"), answer
+        assert rises(notes, tool) >= 2
+        assert all("Objects: " in text and "WORD" not in text and "https://***@host/x" in text for text in texts(notes))
+
+
+def test_progress_goes_on_rising_when_a_second_command_follows(peers, tmp_path):
+    """mcp.md section 6: a clone asks git for its configuration first; each program begins at 0, the call does not."""
+    slow = "case \"$*\" in *config*) echo asking; sleep 1.6; exit 1;; esac; for i in 1 2 3; do echo $i; sleep 0.5; done; exit 1"
+    folder = program(tmp_path / "bin", "git", slow)
+    peer = peers(env={"PATH": f"{folder}:{os.environ['PATH']}"})
+    (notes, answer), = peer.watch(call("git_clone", "t", repo_url="ssh://127.0.0.1:1/x", path="c"))
+    assert answer.value["result"]["isError"] is True
+    assert rises(notes, "t") >= 3 and {"asking", "3"} <= set(texts(notes)), notes
+    assert all(n.value["params"]["progress"] < n.value["params"]["total"] for n in notes)
+
+
+SIZE = 48 << 20     # containers have 64 MiB of /dev/shm
+
+
+@pytest.fixture
+def elsewhere():
+    """A directory on another file system than the workspace."""
+    place = pathlib.Path(tempfile.mkdtemp(dir="/dev/shm"))
+    yield place
+    shutil.rmtree(place)
+
+
+def test_a_move_to_another_file_system_tells_how_far_it_is(server, tmp_path, elsewhere):
+    """X10: the copying is done by a worker, stopped here for as long as a large file would take."""
+    if os.stat(tmp_path).st_dev == os.stat(elsewhere).st_dev:
+        pytest.fail("/dev/shm is no other file system than that of the tests")
+    root = pathlib.Path(os.path.commonpath([tmp_path.resolve(), elsewhere]))
+    (tmp_path / "big").write_bytes(b"x" * SIZE)
+    s = server(root=root)
+    id = s.start_request("tools/call", {
+        **tool_params("file_move", {"source": str(tmp_path.resolve() / "big"), "dest": str(elsewhere / "big")}),
+        "_meta": {"progressToken": "t"}})
+    children = pathlib.Path(f"/proc/{s.pid}/task/{s.pid}/children")
+    while not (worker := children.read_text()):     # it takes milliseconds: no time for a sleep
+        assert s.alive() and not s.history, s.history
+    os.kill(int(worker), signal.SIGSTOP)
+    time.sleep(2.4)
+    os.kill(int(worker), signal.SIGCONT)
+    assert not s.wait(id)["result"].get("isError")
+    notes = [m for m in s.history if m.value.get("method") == PROGRESS]
+    assert rises(notes, "t") >= 2
+    assert all(text.startswith("copying to another file system: ") and text.endswith(f" of {SIZE} bytes")
+               for text in texts(notes))
+    assert (elsewhere / "big").stat().st_size == SIZE

@@ -226,3 +226,19 @@ def test_the_end_of_stdin_ends_a_wait(master, sandbox, tmp_path):
     wait_until(lambda: polls(m), "it polls")
     started = time.monotonic()
     assert s.close() == 0 and time.monotonic() - started < 3
+
+
+@pytest.mark.long
+def test_progress_while_it_waits(master, sandbox, tmp_path):
+    """Section 6.4: what was read so far, every 5 s, for who asked."""
+    m, s, box = one_sandbox(master, sandbox)
+    (tmp_path / "log").write_text("12345\n")
+    s.patience = 20
+    asked = s.modern.with_meta(progressToken="w")
+    arguments = {**proof(box), "path": str(tmp_path / "log"), "marker": "none", "timeout_secs": 11}
+    ids = [asked.start_call("wait_for_text", **arguments), s.start_call("wait_for_text", **arguments)]
+    assert all(s.wait_value(id)["found"] is False for id in ids)
+    notes = [x.value["params"] for x in s.history if x.value.get("method") == "notifications/progress"]
+    assert len(notes) == 2 and {n["progressToken"] for n in notes} == {"w"}
+    assert notes[0]["progress"] < notes[1]["progress"]
+    assert {n["message"] for n in notes} == {"the text is not there yet, 6 bytes read"}

@@ -271,6 +271,52 @@ static void test_a_long_last_line_is_cut_between_characters(void **state)
 	last(4096, (struct slice){ text, 601 }, want);
 }
 
+static void test_what_a_terminal_would_obey_is_left_out_of_the_last_line(void **state)
+{
+	(void)state;
+	last(64, LIT("\x1b[1;31mred\x1b[0m and\x1b[K plain"), "red and plain");
+	last(64, LIT("\x1b[2K\x1b[1Gstep 3\a\b\x7f"), "step 3");
+	last(64,
+		LIT("a\tb\0c\x1b"
+		    "7d"),
+		"a\tbcd");
+	last(64, LIT("cut \x1b[3"), "cut");
+	last(64, LIT("cut \x1b"), "cut");
+}
+
+static bool was_cut(size_t keep, struct slice text)
+{
+	struct capture c;
+	bool cut;
+
+	assert_int_equal(capture_open(&c, keep), 0);
+	feed(&c, text, text.n);
+	capture_last_line(&c);
+	cut = c.line_cut;
+	capture_close(&c);
+	return cut;
+}
+
+/* Whoever looks for secrets in it has to know. */
+static void test_it_is_known_whether_the_last_line_was_cut(void **state)
+{
+	static char text[PROGRESS_TEXT_MAX + 2];
+
+	(void)state;
+	memset(text, 'x', sizeof(text));
+	assert_false(was_cut(4096, (struct slice){ text, PROGRESS_TEXT_MAX }));
+	assert_true(was_cut(4096, (struct slice){ text, PROGRESS_TEXT_MAX + 1 }));
+	text[1] = '\n';
+	assert_false(was_cut(4096, (struct slice){ text, PROGRESS_TEXT_MAX + 2 }));
+	text[1] =
+		'\xa9'; /* the second byte of a character: what is left is shorter than the most */
+	text[2] = '\xa9';
+	assert_true(was_cut(4096, (struct slice){ text, PROGRESS_TEXT_MAX + 2 }));
+	assert_true(was_cut(16, LIT("aaaaaaaaaaaaaaaaaaaaaaaaa\n0123456789")));
+	assert_false(was_cut(16, LIT("aaaaaaaaaaaaaaaaaaaaaaaaa\nbcd\n")));
+	assert_false(was_cut(16, LIT("")));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -287,6 +333,8 @@ int main(void)
 		cmocka_unit_test(test_the_last_line_is_the_newest_that_is_not_blank),
 		cmocka_unit_test(test_the_last_line_is_found_across_the_ring),
 		cmocka_unit_test(test_a_long_last_line_is_cut_between_characters),
+		cmocka_unit_test(test_what_a_terminal_would_obey_is_left_out_of_the_last_line),
+		cmocka_unit_test(test_it_is_known_whether_the_last_line_was_cut),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
