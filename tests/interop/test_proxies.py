@@ -3,6 +3,7 @@
 Issue 7, point 6; decisions 6, 7, 56; field-cases H10, H12, H13, H17, O12.
 """
 
+import concurrent.futures
 import json
 import time
 import zlib
@@ -54,7 +55,9 @@ def behind(servers, tmp_path):
     started = []
 
     def start(kind, recipe, web, port=None):
-        proxy = getattr(proxies, kind)(tmp_path, recipe, web.port, port or free_port())
+        folder = tmp_path / f"proxy-{len(started)}"
+        folder.mkdir()
+        proxy = getattr(proxies, kind)(folder, recipe, web.port, port or free_port())
         proxy.web = web
         started.append(proxy)
         return proxy
@@ -104,6 +107,21 @@ def test_calls_go_through(proxy, workspace):
     assert (workspace / "f").read_text() == content
 
 
+def stream_of(connection, timeout=None):
+    """The stream that comes, plain again where the proxy has compressed it."""
+    stream = connection.stream(timeout=timeout)
+    if stream.head["content-encoding"]:
+        unzip = zlib.decompressobj(wbits=31)
+        stream._pieces = map(unzip.decompress, stream._pieces)
+    return stream
+
+
+def test_the_recipes_leave_the_buffers_of_the_proxies_as_they_are():
+    """Issue 8, point 4: what the tests below show, they show with the defaults."""
+    for recipe in (block("nginx"), block("caddy")):
+        assert not [word for word in ("buffer", "flush", "gzip", "encode", "Accept-Encoding") if word in recipe]
+
+
 @pytest.mark.parametrize("compressed", [False, True])
 def test_progress_comes_while_the_call_runs(proxy, compressed):
     """H12: with the proxies' own buffering, and for a client that would take compressed answers."""
@@ -113,15 +131,33 @@ def test_progress_comes_while_the_call_runs(proxy, compressed):
     with proxy.connect() as c:
         began = time.monotonic()
         c.send(request(fields=fields(proxy, more), body=json.dumps(value).encode()))
-        stream = c.stream()
-        if stream.head["content-encoding"]:
-            unzip = zlib.decompressobj(wbits=31)
-            stream._pieces = map(unzip.decompress, stream._pieces)
-        events = stream.all(timeout=20)
+        events = stream_of(c).all(timeout=20)
     progress = [e for e in events if e.kind == "message" and e.value.get("method") == "notifications/progress"]
     assert len(progress) >= 2 and "step 4" in first_text(events[-1].value["result"])
     assert progress[0].at - began < 2.4, "it came with the answer"
     assert progress[-1].at - progress[0].at > 0.5
+
+
+def test_comments_in_silence_get_through(behind, servers):
+    """H13: after 15 s, in both eras, while the call still runs; so that an nginx that waits for 16.5 s waits on."""
+    web = servers.start()
+    ways = {"caddy": behind("caddy", block("caddy"), web), "compressing caddy": behind("caddy", REFERENCE_PROXY, web),
+            "nginx": behind("nginx", block("nginx").replace("proxy_read_timeout 330s", "proxy_read_timeout 16500ms"), web)}
+    params = tool_params("terminal_exec", {"command": "sleep 18; echo over", "timeout": 60})
+    asked = [(way, make("tools/call", params)) for way in ways for make in (message, modern_message)]
+
+    def heard(way, value):
+        more = modern_fields(value) if "_meta" in value["params"] else {}
+        with ways[way].connect() as c:
+            began = time.monotonic()
+            c.send(request(fields=fields(ways[way], {**more, "Accept-Encoding": "gzip"}), body=json.dumps(value).encode()))
+            return [(e.at - began, e.kind, e.value) for e in stream_of(c, timeout=20).all()]
+    with concurrent.futures.ThreadPoolExecutor(len(asked)) as threads:
+        found = list(threads.map(heard, *zip(*asked)))
+    for (way, _), events in zip(asked, found):
+        (heard_at, kind, _), (answered_at, _, answer) = events
+        assert kind == "comment" and 14.5 < heard_at < 16.5 and answered_at > 17.5, (way, events)
+        assert "over" in first_text(answer["result"])
 
 
 def test_a_client_that_leaves_ends_its_command(proxy):
