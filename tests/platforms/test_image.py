@@ -1,14 +1,17 @@
 """The image of the Dockerfile, built by buildah and run: by podman with runc as a user would, and its root alone in a box that
 has no /proc, /dev, /etc or /tmp, nothing writable and no capability."""
 
+import fcntl
 import json
 import os
+import pathlib
 import re
 import shlex
 import shutil
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 
 import pytest
@@ -32,18 +35,29 @@ MACHINES = {"linux/amd64": ("x86_64", 62), "linux/arm64": ("aarch64", 183), "lin
 
 
 @pytest.fixture(scope="session")
-def store(tmp_path_factory):
-    subprocess.run([ROOT / "scripts/image-files"], check=True)
-    found = Store(tmp_path_factory.mktemp("store"))
+def store():
+    (ROOT / "build").mkdir(exist_ok=True)
+    with open(ROOT / "build/image.lock", "w") as lock:      # other workers of this run do the same
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        subprocess.run([ROOT / "scripts/image-files"], check=True)
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="store-"))        # podman wants a short path
+    found = Store(folder)
     found.build("sandstorm-mcp", "--target", "prebuilt")
-    return found
+    yield found
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def tmp_path():
+    """One that the user of the box may enter, which pytest's own is not."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="image-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
 
 
 @pytest.fixture
 def root(store, tmp_path):
-    tmp_path.chmod(0o755)
-    for parent in tmp_path.parents[:2]:
-        parent.chmod(0o755)         # pytest's own folders are for their owner alone
     return store.root("sandstorm-mcp", tmp_path / "root")
 
 

@@ -22,12 +22,11 @@ HELLO = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"na
 
 def built(target):
     """The binary for a target; the machine's own has no name behind it."""
-    named = os.environ.get("SANDSTORM_BIN") if target == os.uname().machine else None
-    found = [p for p in (named, ROOT / f"out/sandstorm-mcp-{target}") if p and pathlib.Path(p).exists()]
-    if not found and target == os.uname().machine:
-        found = [ROOT / "out/sandstorm-mcp"]
-    assert found and pathlib.Path(found[0]).exists(), f"build it first: make TARGET={target}"
-    return pathlib.Path(found[0])
+    path = ROOT / f"out/sandstorm-mcp-{target}"
+    if target == os.uname().machine:
+        path = pathlib.Path(os.environ.get("SANDSTORM_BIN") or ROOT / "out/sandstorm-mcp")
+    assert path.exists(), f"build it first: make TARGET={target}"
+    return path
 
 
 @pytest.fixture

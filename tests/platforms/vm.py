@@ -134,7 +134,7 @@ class Machine(webserver.WebServer):
     def console(self):
         return self.stderr_text()
 
-    def wait_ready(self, timeout=60):
+    def wait_ready(self, timeout=120):
         """Until it serves and is reached: qemu takes connections for the guest from the beginning."""
         process.wait_until(lambda: '"serving"' in self.console() or not self.alive(), f"it to serve: {self.console()}", timeout)
         return process.wait_until(lambda: not self.alive() or self._answers(), f"an answer: {self.console()}", timeout)
@@ -174,7 +174,7 @@ class Serial(mcpwire.Requests):
     def console(self):
         return self._said.decode("utf-8", "replace")
 
-    def wait_for(self, look, what, timeout=60):
+    def wait_for(self, look, what, timeout=120):
         """Polls until look(console) gives something."""
         deadline = time.monotonic() + timeout
         with self._news:
@@ -193,14 +193,14 @@ class Serial(mcpwire.Requests):
         self.process.stdin.write(data)
         self.process.stdin.flush()
 
-    def wait(self, id, timeout=60):
+    def wait(self, id, timeout=None):
         """Ours are written without blanks, which tells them from the echo of a request."""
         start = '{"jsonrpc":"2.0","id":%d,' % id
 
         def answer(console):
             with contextlib.suppress(ValueError):
                 return json.JSONDecoder().raw_decode(console, console.index(start))[0]
-        return self.wait_for(answer, f"the answer {id}", timeout or 60)
+        return self.wait_for(answer, f"the answer {id}", timeout or 120)
 
     def wait_exit(self, timeout=60):
         return self.process.wait(timeout)
