@@ -221,7 +221,7 @@ def test_without_a_place_for_state_it_serves_and_says_so(serve, workspace):
     w = serve(volumes={"/workspace": (workspace, False)})
     assert w.text("file_read", path="kept") == "x"
     assert "Read-only file system" in w.failure("file_write", path="f", content="x")
-    assert "state" in w.stderr_text()
+    wait_until(lambda: "state" in w.stderr_text(), "the word about it")
     assert w.end_first()[0] == 0
 
 

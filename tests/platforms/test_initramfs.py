@@ -12,7 +12,8 @@ import time
 import pytest
 
 from vm import GATEWAY, GUEST, NAME_SERVER, ROOT, Kernel, Machine, Serial, initramfs
-from test_readme import block  # of tests/e2e, which vm has put on the path
+from process import wait_until  # of tests/e2e, which vm has put on the path
+from test_readme import block
 from webserver import TOKEN
 
 NETWORK = {"SANDSTORM_IP": f"{GUEST},{GATEWAY},{NAME_SERVER}"}
@@ -87,7 +88,7 @@ def network(m):
     assert f"inet {GUEST} " in m.shell("ip addr show dev eth0")
     assert f"default via {GATEWAY} dev eth0" in m.shell("ip route")
     assert m.shell("cat /etc/resolv.conf") == f"nameserver {NAME_SERVER}"
-    assert '"msg":"network is up","address":"10.0.2.15","interface":"eth0"' in m.console()
+    wait_until(lambda: '"msg":"network is up","address":"10.0.2.15","interface":"eth0"' in m.console(), "the word about it")
 
 
 def settings_came(m):
@@ -129,8 +130,8 @@ def test_it_serves_from_the_start_of_the_kernel_to_the_power_off(machine, target
 
 def test_a_driver_that_comes_late_is_waited_for_while_it_serves(machine):
     m = machine("armv7", late=3)
-    assert m.console().index('"serving"') < m.console().index("network is up")
     network(m)
+    assert m.console().index('"serving"') < m.console().index("network is up")
     end(m, "TERM", "reboot: Power down")
 
 
