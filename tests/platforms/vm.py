@@ -163,7 +163,8 @@ class Serial(mcpwire.Requests):
         self._said, self._ids, self._news = bytearray(), 0, threading.Condition()
         self.process = subprocess.Popen(command, cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.STDOUT)
-        threading.Thread(target=self._read, daemon=True).start()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
 
     def _read(self):
         while chunk := self.process.stdout.read1(4096):
@@ -203,7 +204,9 @@ class Serial(mcpwire.Requests):
         return self.wait_for(answer, f"the answer {id}", timeout or 120)
 
     def wait_exit(self, timeout=60):
-        return self.process.wait(timeout)
+        code = self.process.wait(timeout)
+        self._reader.join(5)
+        return code
 
     def end(self):
         if self.process.poll() is None:
