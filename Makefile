@@ -1,7 +1,8 @@
 # sandstorm-mcp: `make` builds out/sandstorm-mcp, `make test` tests it, `make help` lists the rest.
 # Settings: on the command line, in the environment or in a file config.mak beside this one.
+#   TARGET              name of the target, also the folder below build/; default: this machine. Rows of scripts/targets
+#                       bring what they need; for others:
 #   CC, CROSS_COMPILE   the compiler, or the prefix of a cross compiler's tools (aarch64-linux-gnu-)
-#   TARGET              name of the target, also the folder below build/; default: this machine
 #   TARGET_CFLAGS       what the target needs besides (-march=..., -msoft-float), for the libraries too
 #   CFLAGS              optimisation, default -Os          V=1  show the commands
 #   CA                  PEM file with the CA of the Sandstorm master, to be compiled in; SANDSTORM_CA replaces it at run time
@@ -12,6 +13,16 @@ $(error the path of this folder has a space in it, which make cannot handle: $(C
 endif
 HOST := $(shell uname -m)
 TARGET ?= $(HOST)
+# the row of scripts/targets, where its columns are explained; what is set by hand goes first
+ROW := $(shell sed -n 's/^$(TARGET)  *//p' scripts/targets)
+TARGETS := $(shell sed -n 's/^\([a-z0-9_]*\) .*/\1/p' scripts/targets)
+ifneq ($(TARGET),$(HOST))
+CROSS_COMPILE ?= $(or $(word 1,$(ROW)),$(error no target $(TARGET) in scripts/targets, which has: $(TARGETS)))
+endif
+TARGET_CFLAGS ?= $(filter-out -,$(word 6,$(ROW)))
+OUR_CFLAGS ?= $(filter-out -,$(word 7,$(ROW)))
+LINKER ?= $(or $(word 2,$(ROW)),bfd)
+FLOAT := $(or $(word 3,$(ROW)),hard)
 ifeq ($(origin CC),default)
 CC = $(CROSS_COMPILE)gcc
 endif
@@ -20,11 +31,13 @@ AR = $(CROSS_COMPILE)ar
 endif
 RANLIB ?= $(CROSS_COMPILE)ranlib
 STRIP ?= $(CROSS_COMPILE)strip
+OBJCOPY ?= $(CROSS_COMPILE)objcopy
+OBJDUMP ?= $(CROSS_COMPILE)objdump
 CFLAGS ?= -Os
 HOST_CC ?= gcc
 FUZZ_CC ?= clang
 FUZZ_SECONDS ?= 20
-SIZE_LIMIT ?= 480000
+SIZE_LIMIT ?= $(or $(word 4,$(ROW)),500000)
 PREFIX ?= /usr/local
 PYTHON ?= python3
 ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
@@ -51,14 +64,15 @@ OURS = -std=c11 -D_GNU_SOURCE $(WARN) -iquote src -isystem vendor/jsmn -isystem 
 PATHS = -ffile-prefix-map=$(CURDIR)/=
 SMALL = $(CFLAGS) $(TARGET_CFLAGS) -fPIE -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -fno-unwind-tables
 MUSL_ONLY = -nostdinc -isystem $(CURDIR)/$B/musl/include -isystem $(shell $1 -print-file-name=include)
-PRODUCT = $(SMALL) -fstack-protector-strong -Wframe-larger-than=16384 $(OURS) $(PATHS) $(call MUSL_ONLY,$1)
+PRODUCT = $(SMALL) $(OUR_CFLAGS) -fstack-protector-strong -Wframe-larger-than=16384 $(OURS) $(PATHS) $(call MUSL_ONLY,$1)
 SANITIZE := -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all
 LINK = -nostdlib -static-pie -Wl,--no-dynamic-linker -Wl,--gc-sections -Wl,--build-id=none \
-	-Wl,-z,relro,-z,now,-z,noexecstack,-z,noseparate-code
-ifeq ($(TARGET),x86_64)
+	-Wl,--fatal-warnings -Wl,-z,relro,-z,now,-z,noexecstack,-z,noseparate-code
+ifeq ($(LINKER),lld)
+LINK += -fuse-ld=lld -B$B/lld -Wl,--pack-dyn-relocs=relr
+else ifeq ($(TARGET),x86_64)
 LINK += -Wl,-z,pack-relative-relocs	# 8 KB less; binutils has it for x86_64 alone
 endif
-LIBGCC = $(shell $(CC) -print-libgcc-file-name)
 
 # how src/ is compiled: for the product, with warnings as errors by either compiler, for unit tests, for fuzzers
 COMPILE.obj = $(CC) $(call PRODUCT,$(CC))
@@ -67,7 +81,8 @@ COMPILE.check-clang = clang -Werror $(call PRODUCT,clang)
 COMPILE.unit = $(HOST_CC) $(OURS) $(SANITIZE) -fsanitize=address,undefined
 COMPILE.fuzz = $(FUZZ_CC) $(OURS) $(SANITIZE) -fsanitize=address,undefined,fuzzer-no-link
 
-.PHONY: all run help vendor need-build fixtures test check unit fuzz-programs fuzz build-tests e2e interop pages size fmt docs dist image-files install clean distclean FORCE
+.PHONY: all targets platforms run help vendor need-build fixtures test check unit fuzz-programs fuzz build-tests e2e interop pages size fmt docs dist image-files \
+	install clean distclean FORCE
 .DELETE_ON_ERROR:
 all: $(BIN)
 
@@ -85,7 +100,7 @@ vendor/.fetched: vendor/manifest vendor/fetch $(if $(filter-out $(wildcard $(VEN
 $(VENDORED): vendor/.fetched
 	@:
 need-build:
-	@CC='$(CC)' scripts/need build
+	@CC='$(CC)' LINKER='$(LINKER)' scripts/need build
 
 # a file that changes when what is written into it does: for rules that depend on settings
 define settings
@@ -142,16 +157,27 @@ $(eval $(call settings,$B/.ca,CA))
 $B/obj/tls/builtin.o: $B/.ca $(if $(CA),$B/ca.rows)
 $B/obj/tls/builtin.o: DEFINE = $(if $(CA),-DBUILTIN_CA='"$(CURDIR)/$B/ca.rows"')
 
+# libgcc without what would only be in the way: tables for unwinding, which lld relocates wrongly on MIPS, and MIPS' note that
+# it is made for floating point; the helpers we use have none, as check-float sees in the linked binary
+$B/libgcc.a: $B/.settings | $(MUSL)
+	$Q$(OBJCOPY) -R .eh_frame -R .rel.eh_frame -R .gnu.attributes -R .MIPS.abiflags "$$($(CC) $(TARGET_CFLAGS) -print-libgcc-file-name)" $@
+$B/lld/ld.lld: | need-build
+	$Qmkdir -p $(@D) && ln -sf "$$(command -v ld.lld)" $@	# a cross compiler looks for it in folders of its own alone
+
+LIBS := $B/libbearssl.a $(MUSL) $B/libgcc.a
 link = $(CC) $(SMALL) $(LINK) $(LINK_MORE) -o $@ $B/musl/lib/rcrt1.o $B/musl/lib/crti.o $(filter %.o,$^) \
-	$B/libbearssl.a $(MUSL) $(LIBGCC) $(MUSL) $B/musl/lib/crtn.o
+	$(LIBS) $(MUSL) $B/musl/lib/crtn.o
 $B/sandstorm-mcp.unstripped: LINK_MORE = -Wl,-Map=$B/link.map
-$B/sandstorm-mcp.unstripped: $(call objects,$B/obj) $B/libbearssl.a $(MUSL) scripts/check-static
+$B/sandstorm-mcp.unstripped: $(call objects,$B/obj) $(LIBS) scripts/check-static scripts/check-float \
+		$B/.link | $(if $(filter lld,$(LINKER)),$B/lld/ld.lld)
 	$(call say,LINK,$@)
 	$Q$(link)
-	$Qscripts/check-static $@
+	$Qscripts/check-static $@ && scripts/check-float $(OBJDUMP) $(FLOAT) $@
+LINK_SETTINGS = $(LINK)
+$(eval $(call settings,$B/.link,LINK_SETTINGS))
 $(BIN): $B/sandstorm-mcp.unstripped
 	$(call say,STRIP,$@)
-	$Qmkdir -p $(@D) && $(STRIP) -s -R .comment -o $@.new $< && mv $@.new $@
+	$Qmkdir -p $(@D) && $(STRIP) -s -R .comment -R .pdr -R .gnu.attributes -o $@.new $< && mv $@.new $@
 
 # the same objects with the conformance suite's own tools put before them (tests/fixture): for `make interop`, never shipped
 $B/fixture/%.o: tests/fixture/%.c $B/check-gcc/.settings | $(MUSL) $(VENDORED)
@@ -160,9 +186,20 @@ $B/fixture/%.o: tests/fixture/%.c $B/check-gcc/.settings | $(MUSL) $(VENDORED)
 fixtures: $B/sandstorm-mcp-fixtures
 $B/sandstorm-mcp-fixtures: LINK_MORE = -Wl,--wrap=tools_choose,--wrap=schema_put_input,--wrap=http_head_parse
 $B/sandstorm-mcp-fixtures: $(patsubst tests/%.c,$B/%.o,$(sort $(wildcard tests/fixture/*.c))) $(call objects,$B/obj) \
-		$B/libbearssl.a $(MUSL)
+		$(LIBS) | $(if $(filter lld,$(LINKER)),$B/lld/ld.lld)
 	$(call say,LINK,$@)
 	$Q$(link)
+
+# ---- every target
+
+targets: ## a binary for each row of scripts/targets (out/sandstorm-mcp-TARGET), and their sizes
+	@scripts/need vendor targets
+	@$(MAKE) vendor/.fetched $(if $(CA),build/host/check-ca)
+	@$(MAKE) $(TARGETS:%=target-%)
+	@scripts/sizes
+target-%: FORCE
+	@$(MAKE) TARGET=$*
+	@[ '$*' != '$(HOST)' ] || ln -f out/sandstorm-mcp out/sandstorm-mcp-$*
 
 # ---- tests
 
@@ -224,8 +261,9 @@ size: $(BIN) ## text, data and bss of each room and library as linked
 	@scripts/size $B/link.map $(BIN) $(SIZE_LIMIT)
 fmt: ## format our C sources
 	clang-format -i $(wildcard src/*.[ch] src/*/*.[ch] tests/unit/*.[ch] tests/fuzz/*.[ch] tests/fixture/*.[ch])
-docs: $(BIN) ## write the generated tables of README.md anew
+docs: $(BIN) ## write the generated tables of README.md anew; that of sizes when all targets are built
 	@scripts/tool-docs --write $(BIN) README.md
+	@scripts/sizes --write README.md
 dist: $(VENDORED) ## source tarball with the third-party sources: builds offline, the same bytes each time
 	@scripts/need dist
 	@scripts/dist out
