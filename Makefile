@@ -66,7 +66,7 @@ SMALL = $(CFLAGS) $(TARGET_CFLAGS) -fPIE -ffunction-sections -fdata-sections -fn
 MUSL_ONLY = -nostdinc -isystem $(CURDIR)/$B/musl/include -isystem $(shell $1 -print-file-name=include)
 PRODUCT = $(SMALL) $(OUR_CFLAGS) -fstack-protector-strong -Wframe-larger-than=16384 $(OURS) $(PATHS) $(call MUSL_ONLY,$1)
 SANITIZE := -g -O1 -fno-omit-frame-pointer -fno-sanitize-recover=all
-LINK = -nostdlib -static-pie -Wl,--no-dynamic-linker -Wl,--gc-sections -Wl,--build-id=none \
+LINK = -nostdlib -static-pie -Wl,--no-dynamic-linker,--version-script=scripts/no-exports -Wl,--gc-sections -Wl,--build-id=none \
 	-Wl,--fatal-warnings -Wl,-z,relro,-z,now,-z,noexecstack,-z,noseparate-code
 ifeq ($(LINKER),lld)
 LINK += -fuse-ld=lld -B$B/lld -Wl,--pack-dyn-relocs=relr
@@ -168,7 +168,7 @@ LIBS := $B/libbearssl.a $(MUSL) $B/libgcc.a
 link = $(CC) $(SMALL) $(LINK) $(LINK_MORE) -o $@ $B/musl/lib/rcrt1.o $B/musl/lib/crti.o $(filter %.o,$^) \
 	$(LIBS) $(MUSL) $B/musl/lib/crtn.o
 $B/sandstorm-mcp.unstripped: LINK_MORE = -Wl,-Map=$B/link.map
-$B/sandstorm-mcp.unstripped: $(call objects,$B/obj) $(LIBS) scripts/check-static scripts/check-float \
+$B/sandstorm-mcp.unstripped: $(call objects,$B/obj) $(LIBS) scripts/no-exports scripts/check-static scripts/check-float \
 		$B/.link | $(if $(filter lld,$(LINKER)),$B/lld/ld.lld)
 	$(call say,LINK,$@)
 	$Q$(link)
@@ -254,6 +254,11 @@ interop: $(BIN) fixtures build/venv/.ready build/interop/.ready ## clients, prox
 pages: $(BIN) build/venv/.ready build/interop/.ready ## the pages in Chromium: screenshots in build/pages, accessibility, keyboard
 	$Qscripts/need pages
 	$Q$(PYTEST) tests/interop/test_pages.py
+
+platforms: build/venv/.ready ## every target in an emulator, the image, as PID 1, as on a router, installed and upgraded
+	@scripts/need platforms
+	@$(MAKE) targets
+	$Q$(PYTEST) -n 2 tests/platforms
 
 # ---- the rest
 

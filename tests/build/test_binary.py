@@ -129,3 +129,14 @@ def test_the_checks_above_do_find_what_they_look_for(root, tmp_path):
         assert SOFT_FLOAT.match(name), name
     for name in ("__stack_chk_fail", "__udivdi3", "__aeabi_uldivmod", "__divdi3", "__errno_location", "__memcpy_chk", "__popcountdi2"):
         assert not SOFT_FLOAT.match(name), name
+
+
+def test_a_relocation_by_name_which_nobody_would_carry_out_is_found(root, build, tmp_path):
+    """On RISC-V `sandstorm-mcp --tools host` ended at once: the linker had left the addresses of two functions to be looked up."""
+    source, library = tmp_path / "name.c", tmp_path / "name.so"
+    source.write_text("int shared; int *address = &shared; static int own; int *known = &own;")
+    for more, code in ((), 1), (("-Wl,--version-script=scripts/no-exports",), 0):
+        run("gcc", "-shared", "-nostdlib", "-fPIC", *more, source, "-o", library, cwd=root)
+        done = run("scripts/check-static", library, cwd=root, ok=False)
+        assert done.returncode == code and ("stay undone" in done.stderr) == bool(code), done
+    run("scripts/check-static", build / "sandstorm-mcp.unstripped", cwd=root)
