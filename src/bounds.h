@@ -104,6 +104,7 @@ enum {
 	RESULT_MAX = 1 * MIB,       /* text of a result; more is of no use to a model */
 	ERROR_BODY_MAX = 16 * KIB,  /* of what a master says about an error */
 	ROUTES_FILE_MAX = 16 * KIB, /* SANDSTORM_ROUTES: both tables, every row changed, is 3 KB */
+	SECRET_MAX = 4096,          /* a token or the file it is in */
 	API_TOKEN_MAX = 1024,
 	SANDBOX_TOKEN_MAX = 4096,
 	SANDBOX_ID_MAX = 256, /* also of a template's name */

@@ -96,6 +96,8 @@ static const struct option {
 		"sessions at once" },
 	{ NULL, "--stdio", TRUTH, AT(stdio), 0, 1, NULL,
 		"serve on standard input and output" },
+	{ NULL, "--check", TRUTH, AT(check), 0, 1, NULL,
+		"only say what is wrong with the settings" },
 	{ NULL, "--env-file", ENV_FILE, 0, 0, 0, NULL,
 		"read NAME=value lines from a file" },
 	// clang-format on

@@ -23,6 +23,7 @@ struct config {
 	int64_t read_only;
 	int64_t structured;
 	int64_t stdio;  /* serve --stdio */
+	int64_t check;  /* serve --check */
 	const char *ip; /* of a machine whose /init we are, see boot/net_text.h; NULL: unset */
 	/* the master that the sandbox tools drive, see upstream.h */
 	const char *url, *ca, *routes, *trace; /* all but url: NULL or empty: unset */

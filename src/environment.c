@@ -16,6 +16,11 @@ static const char *const secrets[] = {
 	"MCP_AUTH_TOKEN_FILE",
 	"SESSION_AUTH_TOKEN_FILE",
 	"SANDSTORM_TOKEN_FILE",
+	/* meant for this process alone, see activation.h */
+	"LISTEN_PID",
+	"LISTEN_PIDFDID",
+	"LISTEN_FDS",
+	"LISTEN_FDNAMES",
 	NULL,
 };
 

@@ -22,6 +22,7 @@
 #include "proxy/proxy.h"
 #include "proxy/routes.h"
 #include "relro.h"
+#include "secrets.h"
 #include "serving.h"
 #include "start.h"
 #include "tls/roots.h"
@@ -184,22 +185,27 @@ static bool health_of_first(int *argc, char ***argv)
 
 static int cmd_health(int argc, char **argv)
 {
+	static struct secret token;
+	bool path; /* of the server configured here */
 	int words, r;
 	struct buf b;
 
 	if (health_of_first(&argc, &argv))
 		return 0;
-	r = start_config(&cfg, argc, argv, &words);
+	r = config_load(&cfg, argc, argv, &words);
 	if (r == 0)
 		r = too_many(words, 1, argv);
 	if (r)
 		return r;
+	path = words && argv[0][0] == '/';
 	buf_over(&b, text_mem, sizeof(text_mem));
 	buf_puts(&b, cfg.tls_cert ? "https://" : "http://");
 	authority_put(&b, cfg.host, (unsigned)cfg.port);
-	buf_puts(&b, "/health");
+	buf_puts(&b, path ? argv[0] : "/health");
 	buf_putc(&b, '\0');
-	return health_probe(words ? argv[0] : text_mem, cfg.tls_cert);
+	if (secret_load(&token, secret_mcp) <= 0)
+		token.n = 0;
+	return health_probe(words && !path ? argv[0] : text_mem, cfg.tls_cert, secret_text(&token));
 }
 
 static int cmd_ca(int argc, char **argv)
@@ -305,7 +311,7 @@ static const struct command {
 	{ "serve", cmd_serve, "files and shell over HTTP, or over --stdio" },
 	{ "--tools LIST", cmd_stdio, "those tools over stdio, such as host" },
 	{ "token [FILE]", cmd_token, "make a token for serve, or --rotate it" },
-	{ "health [URL]", cmd_health, "is a server alive and well?" },
+	{ "health [URL]", cmd_health, "is a server alive? /mcp: with its token" },
 	{ "ca URL [FILE]", cmd_ca, "a master's CA, checked by --fingerprint HEX" },
 	{ "doctor [--probe]", cmd_doctor, "what stands between us and the master" },
 	{ "cert DIR", cmd_cert, "a CA, and a certificate for --host NAMES" },

@@ -7,6 +7,8 @@
 #include "base/str.h"
 #include "environment.h"
 
+const char *const secret_mcp[] = { "SANDSTORM_MCP_TOKEN", "MCP_AUTH_TOKEN", NULL };
+
 static int file_take(struct secret *s)
 {
 	char mem[SECRET_MAX];

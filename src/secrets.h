@@ -7,9 +7,8 @@
 
 #include <limits.h>
 
+#include "bounds.h"
 #include "base/slice.h"
-
-enum { SECRET_MAX = 4096 };
 
 struct secret {
 	char text[SECRET_MAX];
@@ -24,6 +23,8 @@ struct secret {
  * file (its path is in s->path).
  */
 int secret_load(struct secret *s, const char *const *names) __attribute__((warn_unused_result));
+/* For the token of serve: SANDSTORM_MCP_TOKEN, else MCP_AUTH_TOKEN. */
+extern const char *const secret_mcp[];
 /* Reads the file again, if it came from one; on an error the old value stays. 1 when it was read,
  * 0, or -errno. */
 int secret_reread(struct secret *s) __attribute__((warn_unused_result));

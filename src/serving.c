@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <sys/resource.h>
 
+#include "activation.h"
 #include "base/log.h"
 #include "base/str.h"
 #include "bounds.h"
@@ -22,6 +23,7 @@
 #include "upstream.h"
 
 static struct config cfg;
+static struct activation given;
 
 static int no_words(int words, char **argv)
 {
@@ -79,9 +81,8 @@ static int secret_take(struct secret *s, const char *const *names)
 
 static int tokens_load(void)
 {
-	static const char *const mcp[] = { "SANDSTORM_MCP_TOKEN", "MCP_AUTH_TOKEN", NULL };
 	static const char *const session[] = { "SESSION_AUTH_TOKEN", NULL };
-	int r = secret_take(&mcp_token, mcp);
+	int r = secret_take(&mcp_token, secret_mcp);
 
 	if (r == 0)
 		complain(2, "serve needs a token in SANDSTORM_MCP_TOKEN (or MCP_AUTH_TOKEN, "
@@ -236,6 +237,18 @@ static void sign_ins_load(bool can_keep)
 	log_event(LOG_WARN, "sign-ins cannot be read: clients have to sign in again", fields);
 }
 
+/* The sockets that we were started with, if any, are where we are. */
+static int sockets_load(void)
+{
+	int r = activation_load(&given);
+
+	if (given.sockets) {
+		cfg.host = given.host;
+		cfg.port = given.port;
+	}
+	return r;
+}
+
 /* TLS needs more memory for a connection. */
 static unsigned connections_wanted(void)
 {
@@ -264,6 +277,7 @@ static int serve_http(void)
 	struct serve_config c = {
 		.host = cfg.host,
 		.port = (unsigned)cfg.port,
+		.sockets = given.sockets,
 		.rate_limit = cfg.rate_limit,
 		.health_detail = cfg.health_detail,
 		.tls = serving_tls(&cfg),
@@ -279,7 +293,7 @@ static int serve_http(void)
 		r = start_up(&cfg, "host", &http);
 	if (r == 0 && c.tls)
 		r = serving_tls_load(&cfg);
-	if (r)
+	if (r || cfg.check)
 		return r;
 	if (c.tls)
 		serving_tls_tell();
@@ -302,9 +316,11 @@ int cmd_serve(int argc, char **argv)
 		r = no_words(words, argv);
 	if (r == 0 && !cfg.stdio)
 		r = tokens_load();
+	if (r == 0)
+		r = sockets_load();
 	upstream_take_token();
 	env_scrub(cfg.scrub, config_is_ours);
 	if (r)
 		return r;
-	return cfg.stdio ? serve_stdio("host") : serve_http();
+	return cfg.stdio && !cfg.check ? serve_stdio("host") : serve_http();
 }

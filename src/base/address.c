@@ -1,6 +1,7 @@
 #include "base/address.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 
 #include "base/str.h"
 
@@ -67,4 +68,18 @@ void address_from_socket(const union socket_address *from, unsigned char address
 	}
 	memcpy(address, v4_prefix, sizeof(v4_prefix));
 	memcpy(address + 12, &from->v4.sin_addr, 4);
+}
+
+int address_of_socket(int fd, unsigned char address[16], unsigned *port)
+{
+	union socket_address a = { 0 };
+	socklen_t len = sizeof(a);
+
+	if (getsockname(fd, &a.any, &len) < 0)
+		return -errno;
+	if (a.any.sa_family != AF_INET && a.any.sa_family != AF_INET6)
+		return -EAFNOSUPPORT;
+	address_from_socket(&a, address);
+	*port = ntohs(a.v4.sin_port); /* that of IPv6 stands at the same place */
+	return 0;
 }

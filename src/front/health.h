@@ -26,10 +26,11 @@ void health_put(struct jw *w, bool detail);
 /*
  * The probe `sandstorm-mcp health [URL]`: GET url (default http://127.0.0.1:PORT/health, https with
  * SANDSTORM_TLS_CERT) within 5 s; 0 when it answers 200 with ok true; else one line on stderr and
- * 1. 2 for a bad URL. An https server is known by the key of the first certificate in the file
- * cert_path, whatever its name; NULL: https is refused.
+ * 1. 2 for a bad URL. Of the path /mcp a ping is asked, with the token, and it has to be answered.
+ * An https server is known by the key of the first certificate in the file cert_path, whatever its
+ * name; NULL: https is refused.
  */
-int health_probe(const char *url, const char *cert_path);
+int health_probe(const char *url, const char *cert_path, struct slice token);
 
 /* Is it this program that says so in its /health? */
 bool health_says_ours(const struct json *d);

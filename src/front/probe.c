@@ -24,12 +24,13 @@ enum {
 	ANSWER_MAX = 16 * KIB,
 	TOKENS_MEM = 16 * KIB,
 	ADDRESSES_MAX = 2,
-	REQUEST_MAX_SIZE = PUBLIC_URL_MAX + 200,
+	REQUEST_MAX_SIZE = PUBLIC_URL_MAX + SECRET_MAX + 300,
 };
 
 struct probe {
 	const char *url;
 	struct slice name, path; /* "host[:port]" as given; path with its slash */
+	struct slice token;      /* for /mcp, which is asked with a ping */
 	struct slice request;
 	unsigned char address[ADDRESSES_MAX][16];
 	int addresses, port;
@@ -74,6 +75,21 @@ static int url_parse(struct probe *p)
 	return 0;
 }
 
+static bool asks_mcp(const struct probe *p)
+{
+	return slice_is(p->path, "/mcp");
+}
+
+static void put_ping(struct buf *b, struct slice token)
+{
+	static const char ping[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}";
+
+	buf_printf(b,
+		"Authorization: Bearer %.*s\r\nContent-Type: application/json\r\n"
+		"Accept: application/json, text/event-stream\r\nContent-Length: %zu\r\n\r\n%s",
+		SLICE(token), sizeof(ping) - 1, ping);
+}
+
 /* HTTP/1.0, so that the answer is never chunked and ends with the connection. */
 static int request_make(struct probe *p)
 {
@@ -81,8 +97,12 @@ static int request_make(struct probe *p)
 	struct buf b;
 
 	buf_over(&b, mem, sizeof(mem));
-	buf_printf(&b, "GET %.*s HTTP/1.0\r\nHost: %.*s\r\nUser-Agent: sandstorm-mcp/%s\r\n\r\n",
-		SLICE(p->path), SLICE(p->name), SERVER_VERSION);
+	buf_printf(&b, "%s %.*s HTTP/1.0\r\nHost: %.*s\r\nUser-Agent: sandstorm-mcp/%s\r\n",
+		asks_mcp(p) ? "POST" : "GET", SLICE(p->path), SLICE(p->name), SERVER_VERSION);
+	if (asks_mcp(p))
+		put_ping(&b, p->token);
+	else
+		buf_puts(&b, "\r\n");
 	p->request = buf_all(&b);
 	return b.failed ? complain(2, "health: the URL is over %d bytes long", PUBLIC_URL_MAX) : 0;
 }
@@ -196,6 +216,12 @@ static bool body_parse(const struct probe *p, struct slice body, struct json *d)
 	return json_parse(d, p->answer.p + (body.p - p->answer.p), body.n, &mem) == 0;
 }
 
+static bool is_well(const struct json *d, bool mcp)
+{
+	return mcp ? json_type(d, json_get(d, 0, "result")) == JSON_OBJECT
+		   : json_type(d, json_get(d, 0, "ok")) == JSON_TRUE;
+}
+
 static int judge(const struct probe *p)
 {
 	struct slice body;
@@ -205,8 +231,9 @@ static int judge(const struct probe *p)
 	if (status == 0)
 		return complain(1, "health: %s does not answer with HTTP", p->url);
 	if (status != 200)
-		return complain(1, "health: %s answers with status %d", p->url, status);
-	if (!body_parse(p, body, &d) || json_type(&d, json_get(&d, 0, "ok")) != JSON_TRUE)
+		return complain(1, "health: %s answers with status %d%s", p->url, status,
+			status == 401 && !p->token.n ? "; the token is needed, as for serve" : "");
+	if (!body_parse(p, body, &d) || !is_well(&d, asks_mcp(p)))
 		return complain(1, "health: %s does not say that all is well", p->url);
 	return 0;
 }
@@ -232,9 +259,9 @@ static const char *failure_text(int r)
 	return r == -EPROTO ? "it does not speak TLS 1.2" : strerror(-r);
 }
 
-int health_probe(const char *url, const char *cert_path)
+int health_probe(const char *url, const char *cert_path, struct slice token)
 {
-	struct probe p = { .url = url, .give_up = clock_ms() + PROBE_MS };
+	struct probe p = { .url = url, .token = token, .give_up = clock_ms() + PROBE_MS };
 	int r = url_parse(&p);
 
 	if (r == 0)

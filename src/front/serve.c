@@ -18,7 +18,10 @@
 #include "tls/pem.h"
 #include "tls/server.h"
 
-enum { STOP_TICK_MS = 20 };
+enum {
+	STOP_TICK_MS = 20,
+	STOP_IDLE_MS = 500, /* a request that was sent before its client knew is there by then */
+};
 
 static bool health_detail;
 
@@ -86,7 +89,7 @@ static const struct http_route routes[] = {
 
 /* --- start --- */
 
-static void log_serving(const struct serve_config *c)
+static void log_serving(const struct serve_config *c, const char *host, unsigned port)
 {
 	char mem[300];
 	struct buf url;
@@ -94,7 +97,7 @@ static void log_serving(const struct serve_config *c)
 
 	buf_over(&url, mem, sizeof(mem));
 	buf_puts(&url, c->tls ? "https://" : "http://");
-	authority_put(&url, c->host, c->port);
+	authority_put(&url, host, port);
 	buf_puts(&url, "/mcp");
 	fields[0].text = buf_all(&url);
 	log_event(LOG_INFO, "serving", fields);
@@ -113,16 +116,59 @@ static void warn_wide(const char *host)
 			NULL);
 }
 
+static void tell(const struct serve_config *c, const char *host, unsigned port)
+{
+	log_serving(c, host, port);
+	if (!c->tls)
+		warn_wide(host);
+}
+
+/* Of the sockets we were started with the one on the plain port is plain. */
+static int listen_given(const struct serve_config *c, unsigned *plain_port)
+{
+	char mem[INET6_ADDRSTRLEN];
+	unsigned char address[16];
+	struct buf host;
+	unsigned port;
+	int r = 0;
+
+	for (int fd = HTTP_GIVEN_FIRST; r == 0 && fd < HTTP_GIVEN_FIRST + c->sockets; fd++) {
+		r = address_of_socket(fd, address, &port);
+		if (r < 0)
+			return r;
+		r = http_listen_given(fd, port == c->plain_port);
+		if (port == c->plain_port) {
+			*plain_port = 0;
+			continue;
+		}
+		buf_over(&host, mem, sizeof(mem));
+		address_put(&host, address);
+		buf_putc(&host, '\0');
+		tell(c, mem, port);
+	}
+	return r;
+}
+
+static int listen_here(const struct serve_config *c)
+{
+	int r = http_listen(c->host, c->port);
+
+	if (r == 0)
+		tell(c, c->host, c->port);
+	return r;
+}
+
 static int listen_all(const struct serve_config *c, unsigned *port)
 {
+	unsigned plain_port = c->plain_port;
 	int r;
 
 	*port = c->port;
-	r = http_listen(c->host, c->port);
-	if (r < 0 || !c->plain_port)
+	r = c->sockets ? listen_given(c, &plain_port) : listen_here(c);
+	if (r < 0 || !plain_port)
 		return r;
-	*port = c->plain_port;
-	return http_listen_plain(c->host, c->plain_port);
+	*port = plain_port;
+	return http_listen_plain(c->host, plain_port);
 }
 
 int serve_start(const struct serve_config *c, unsigned *port)
@@ -139,30 +185,32 @@ int serve_start(const struct serve_config *c, unsigned *port)
 	server.max_conns = c->max_conns;
 	server.tls = c->tls;
 	r = http_init(&server);
-	if (r == 0)
-		r = listen_all(c, port);
-	if (r == 0) {
-		log_serving(c);
-		if (!c->tls)
-			warn_wide(c->host);
-	}
-	return r;
+	return r ? r : listen_all(c, port);
 }
 
 /* --- stop --- */
 
-static struct timer grace, tick;
+static struct timer grace, idle, tick;
 
 static void grace_over(struct timer *t)
 {
 	(void)t;
+	http_stop();
 	job_stop_all();
+}
+
+static void idle_over(struct timer *t)
+{
+	(void)t;
+	http_close_idle();
 }
 
 /* A job lives until its answer is out. */
 static void look_for_end(struct timer *t)
 {
-	if (job_count() == 0)
+	bool expects = http_expects() || (idle.set && http_conn_count());
+
+	if (job_count() == 0 && !(expects && grace.set))
 		loop_stop(0);
 	else
 		timer_set(t, STOP_TICK_MS);
@@ -170,9 +218,11 @@ static void look_for_end(struct timer *t)
 
 void serve_stop(int64_t grace_ms)
 {
-	http_stop();
+	http_stop_accepting();
 	grace.fire = grace_over;
+	idle.fire = idle_over;
 	tick.fire = look_for_end;
 	timer_set(&grace, grace_ms);
+	timer_set(&idle, STOP_IDLE_MS);
 	timer_set(&tick, 0);
 }

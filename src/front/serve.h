@@ -12,6 +12,7 @@
 struct serve_config {
 	const char *host;
 	unsigned port, max_conns;
+	int sockets; /* that listen already, from HTTP_GIVEN_FIRST on; 0: listen on host and port */
 	int64_t rate_limit;
 	bool health_detail, sessions;
 	bool tls;            /* tls_server_load has been called */
@@ -23,8 +24,8 @@ struct serve_config {
 /* Listens; the loop then serves. The token is set by auth_set_token. 0 or -errno (-EADDRINUSE,
  * -EINVAL: bad host) with the port in question in *port. */
 int serve_start(const struct serve_config *c, unsigned *port) __attribute__((warn_unused_result));
-/* Accepts no more, gives what runs grace_ms to end, then ends it with an error answer, then ends
- * the loop with 0. */
+/* Accepts no more, gives what runs or is on its way to us grace_ms to end, then ends it with an
+ * error answer, then ends the loop with 0. */
 void serve_stop(int64_t grace_ms);
 
 #endif

@@ -1,5 +1,6 @@
 /* Listening sockets. */
 #include <errno.h>
+#include <fcntl.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -74,17 +75,42 @@ static void accept_ready(struct watch *w, unsigned events)
 		;
 }
 
-static int listen_at(const union socket_address *a, socklen_t len, bool plain)
+/* Takes fd, which is closed when it cannot be had. */
+static int listener_add(int fd, bool plain)
 {
 	struct listener *l = &listeners[listeners_n];
-	int on = 1, unsent = HTTP_UNSENT_MAX;
-	int r, fd = socket(a->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int unsent = HTTP_UNSENT_MAX, r;
+
+	/* connections inherit it */
+	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
+	l->plain = plain;
+	l->w.ready = accept_ready;
+	r = listeners_n < LISTENERS_MAX ? watch_add(&l->w, fd, LOOP_READ) : -EMFILE;
+	if (r == 0)
+		listeners_n++;
+	else
+		close(fd);
+	return r;
+}
+
+int http_listen_given(int fd, bool plain)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0 ||
+		fcntl(fd, F_SETFD, FD_CLOEXEC) < 0)
+		return -errno;
+	return listener_add(fd, plain);
+}
+
+static int listen_at(const union socket_address *a, socklen_t len, bool plain)
+{
+	int on = 1, r;
+	int fd = socket(a->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (fd < 0)
 		return -errno;
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-	/* connections inherit it */
-	setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof(unsent));
 	if (a->any.sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&a->v6.sin6_addr))
 		setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof(on));
 	if (bind(fd, &a->any, len) < 0 || listen(fd, BACKLOG) < 0) {
@@ -92,12 +118,7 @@ static int listen_at(const union socket_address *a, socklen_t len, bool plain)
 		close(fd);
 		return r;
 	}
-	l->plain = plain;
-	l->w.ready = accept_ready;
-	r = watch_add(&l->w, fd, LOOP_READ);
-	if (r == 0)
-		listeners_n++;
-	return r;
+	return listener_add(fd, plain);
 }
 
 static int listen_number(struct slice s, unsigned port, bool plain)

@@ -67,7 +67,17 @@ int http_init(const struct http_server *s) __attribute__((warn_unused_result));
 int http_listen(const char *host, unsigned port) __attribute__((warn_unused_result));
 /* Beside TLS: connections are plain and see plain_routes alone. */
 int http_listen_plain(const char *host, unsigned port) __attribute__((warn_unused_result));
-/* No new connections; those without a running request are closed, the others after their answer. */
+enum { HTTP_GIVEN_FIRST = 3 }; /* of the descriptors that we were started with */
+/* A socket that listens already. 0 or -errno. */
+int http_listen_given(int fd, bool plain) __attribute__((warn_unused_result));
+/* No new connections. What comes over those there are is still answered, the last answer says so.
+ */
+void http_stop_accepting(void);
+/* Closes those on which no request has begun. */
+void http_close_idle(void);
+/* Are there requests on their way to us: begun, or a handshake is? */
+bool http_expects(void);
+/* Closes all connections without a running request, the others after their answer. */
 void http_stop(void);
 unsigned http_conn_count(void);
 

@@ -287,14 +287,40 @@ void http_trust(struct http_conn *c)
 	c->trusted = true;
 }
 
-void http_stop(void)
-{
-	static const enum conn_queue unasked[] = { QUEUE_HANDSHAKE, QUEUE_IDLE, QUEUE_HEAD,
-		QUEUE_BODY };
+/* --- the end --- */
 
+static const enum conn_queue coming[] = { QUEUE_HANDSHAKE, QUEUE_HEAD, QUEUE_BODY, QUEUE_MORE };
+
+static void queue_close(enum conn_queue q)
+{
+	while (table.queues[q].first)
+		conn_close(table.queues[q].first);
+}
+
+void http_stop_accepting(void)
+{
 	table.stopping = true;
 	listen_stop();
-	for (size_t i = 0; i < sizeof(unasked) / sizeof(*unasked); i++)
-		while (table.queues[unasked[i]].first)
-			conn_close(table.queues[unasked[i]].first);
+}
+
+void http_close_idle(void)
+{
+	queue_close(QUEUE_IDLE);
+}
+
+bool http_expects(void)
+{
+	size_t i = 0;
+
+	while (i < sizeof(coming) / sizeof(*coming) && !table.queues[coming[i]].first)
+		i++;
+	return i < sizeof(coming) / sizeof(*coming);
+}
+
+void http_stop(void)
+{
+	http_stop_accepting();
+	http_close_idle();
+	for (size_t i = 0; i < sizeof(coming) / sizeof(*coming); i++)
+		queue_close(coming[i]);
 }

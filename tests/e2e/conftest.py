@@ -16,7 +16,7 @@ host        one such server, started with the defaults.
 web         starts servers over HTTP on a free port: w = web(), web(env=..., args=..., root=..., wrap=..., host="::1",
             token="..."); token=None leaves SANDSTORM_MCP_TOKEN unset, address="..." is what SANDSTORM_MCP_HOST gets
             where it is not the host to connect to, tls=directory (with ca.pem, server.pem, server.key, as `lan` is)
-            makes it speak TLS. What comes back is a `webserver.WebServer` that serves.
+            makes it speak TLS, fds are descriptors it inherits. What comes back is a `webserver.WebServer` that serves.
             At the end of a test it gets TERM and must exit with 0; its stdout must be empty, its log without the token.
 remote      one such server, started with the defaults.
 peers       starts a server over stdio in one run of the test and over HTTP in another: p = peers(tools="sandbox",

@@ -90,7 +90,7 @@ class Speaker(Requests):
 class WebServer(Process, Speaker):
     """One server process; see the module's text."""
 
-    def __init__(self, argv, env, cwd, host, port, token, context=None):
+    def __init__(self, argv, env, cwd, host, port, token, context=None, fds=()):
         Process.__init__(self)
         Speaker.__init__(self, self)
         self.modern = Speaker(self, {})
@@ -102,7 +102,7 @@ class WebServer(Process, Speaker):
         self._kept = None
         self._opened = []
         self.process = subprocess.Popen(argv, env=self.marked(env), cwd=cwd, stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE, pass_fds=fds)
         self.read_log = threading.Event()
         self.read_log.set()
         self._reader = threading.Thread(target=self._read_stderr, daemon=True)
@@ -248,7 +248,7 @@ class WebStarter:
         self._binary, self._workspace, self._cwd = binary, workspace, cwd
         self.started = []
 
-    def start(self, args=(), env=None, root=..., host="127.0.0.1", address=None, token=TOKEN, wrap=(), tls=None):
+    def start(self, args=(), env=None, root=..., host="127.0.0.1", address=None, token=TOKEN, wrap=(), tls=None, fds=()):
         argv = [*wrap, self._binary, "serve", *map(str, args)]
         context = None
         if tls:
@@ -259,7 +259,7 @@ class WebStarter:
             port = free_port()
             changes = {"SANDSTORM_MCP_HOST": address or host, "SANDSTORM_MCP_PORT": str(port),
                        "SANDSTORM_MCP_TOKEN": token, **(env or {})}
-            server = WebServer(argv, clean_environment(root, changes), self._cwd, host, port, token, context)
+            server = WebServer(argv, clean_environment(root, changes), self._cwd, host, port, token, context, fds)
             self.started.append(server)
             if server.wait_ready():
                 return server

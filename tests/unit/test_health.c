@@ -201,7 +201,7 @@ static int probed(
 		serve_once(s.fd, path, text, slow);
 	close(s.fd);
 	snprintf(url, sizeof(url), "http://%s:%d%s", host, s.port, url_path);
-	r = health_probe(url, NULL);
+	r = health_probe(url, NULL, (struct slice){ 0 });
 	waitpid(s.pid, &status, 0);
 	assert_int_equal(status, 0);
 	return r;
@@ -255,21 +255,22 @@ static void test_a_server_that_is_not_there(void **state)
 	(void)state;
 	close(s.fd);
 	snprintf(url, sizeof(url), "http://localhost:%d", s.port);
-	assert_int_equal(health_probe(url, NULL), 1);
+	assert_int_equal(health_probe(url, NULL, (struct slice){ 0 }), 1);
 	snprintf(url, sizeof(url), "http://[::1]:%d/", s.port);
-	assert_int_equal(health_probe(url, NULL), 1);
+	assert_int_equal(health_probe(url, NULL, (struct slice){ 0 }), 1);
 }
 
 static void test_bad_urls_are_usage_errors(void **state)
 {
 	(void)state;
-	assert_int_equal(health_probe("127.0.0.1:8080", NULL), 2);
-	assert_int_equal(health_probe("", NULL), 2);
-	assert_int_equal(health_probe("ftp://127.0.0.1/", NULL), 2);
-	assert_int_equal(health_probe("http://127.0.0.1:x/", NULL), 2);
-	assert_int_equal(health_probe("http://127.0.0.1/a\r\nb", NULL), 2);
-	assert_int_equal(health_probe("https://127.0.0.1/health", NULL), 2);
-	assert_int_equal(health_probe("http://mcp.example.com/health", NULL), 2);
+	assert_int_equal(health_probe("127.0.0.1:8080", NULL, (struct slice){ 0 }), 2);
+	assert_int_equal(health_probe("", NULL, (struct slice){ 0 }), 2);
+	assert_int_equal(health_probe("ftp://127.0.0.1/", NULL, (struct slice){ 0 }), 2);
+	assert_int_equal(health_probe("http://127.0.0.1:x/", NULL, (struct slice){ 0 }), 2);
+	assert_int_equal(health_probe("http://127.0.0.1/a\r\nb", NULL, (struct slice){ 0 }), 2);
+	assert_int_equal(health_probe("https://127.0.0.1/health", NULL, (struct slice){ 0 }), 2);
+	assert_int_equal(
+		health_probe("http://mcp.example.com/health", NULL, (struct slice){ 0 }), 2);
 }
 
 int main(void)

@@ -1,0 +1,25 @@
+/*
+ * Sockets opened by who has started us, such as a socket unit of systemd: they stay open while one
+ * server makes place for the next, so that no client is refused meanwhile (sd_listen_fds(3)).
+ */
+#ifndef ACTIVATION_H
+#define ACTIVATION_H
+
+#include <netinet/in.h>
+
+#include "http/server.h"
+
+struct activation {
+	int sockets; /* they are HTTP_GIVEN_FIRST and the following descriptors; 0: none */
+	/* where the first of them listens */
+	char host[INET6_ADDRSTRLEN];
+	unsigned port;
+};
+
+/*
+ * Reads LISTEN_PID and LISTEN_FDS; to be called before env_scrub takes them out. They are nothing
+ * to us when they were meant for another process. 0, or 2 after a complaint.
+ */
+int activation_load(struct activation *a) __attribute__((warn_unused_result));
+
+#endif
