@@ -1,0 +1,260 @@
+"""Machines to install on: copies of an empty Debian in a chroot, and one who plays systemd there.
+
+m = machines.debian()           a Machine: m.run("cmd", ...) -> completed process, m.path("/etc/x") as we see it
+s = Systemd(m)                  from now on `systemctl` in the machine is answered by this object, which keeps the sockets
+                                of its socket units and starts its services with them, as the user and with the settings
+                                that the units name. s.calls is what was asked, s.end() ends all that runs.
+"""
+
+import ctypes
+import os
+import pathlib
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+
+REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
+E2E = REPOSITORY / "tests/e2e"
+sys.path.insert(0, str(E2E))
+
+from process import wait_until  # noqa: E402, its folder had to be named first
+
+CLONE_NEWNS = 0x20000
+# becomes a command in the root $1; mounts are private and go with the last process
+ENTER = ('root=$1; shift; mount --bind "$root" "$root"; cd "$root"; mount -t proc proc proc; mount --rbind /dev dev; '
+         'exec chroot "$root" "$@"')
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+class Machine:
+    def __init__(self, root, binary):
+        self.root = pathlib.Path(root)
+        self.binary = pathlib.Path(binary)
+        self.kit = self.path("/root/kit")       # what a stranger has unpacked
+        self.kit.mkdir(parents=True)
+        shutil.copy2(REPOSITORY / "scripts/install.sh", self.kit)
+        shutil.copy2(binary, self.kit / "sandstorm-mcp")
+
+    def path(self, path):
+        return self.root / path.lstrip("/")
+
+    def entering(self, *argv, wrap=()):
+        return ["unshare", "--mount", "--propagation", "private", *wrap, "sh", "-euc", ENTER, "sh", str(self.root), *map(str, argv)]
+
+    def run(self, *argv, env=None, ok=True, timeout=120):
+        done = subprocess.run(self.entering(*argv), env={"PATH": PATH, "HOME": "/root", **(env or {})},
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=timeout)
+        if ok:
+            assert done.returncode == 0, f"{argv} ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done
+
+    def install(self, *args, shell="sh", ok=True, **env):
+        return self.run(*shell.split(), "/root/kit/install.sh", *args, ok=ok,
+                        env={f"SANDSTORM_{name}": str(value) for name, value in env.items()})
+
+    def write(self, path, text, mode=0o644):
+        at = self.path(path)
+        at.parent.mkdir(parents=True, exist_ok=True)
+        at.unlink(missing_ok=True)
+        at.write_text(text)
+        at.chmod(mode)
+
+    def read(self, path):
+        return self.path(path).read_text()
+
+    def settings(self):
+        return settings_of(self.read("/etc/sandstorm-mcp.env"))
+
+    def token(self):
+        return self.settings()["SANDSTORM_MCP_TOKEN"]
+
+    def another_version(self):
+        """The same program with other bytes, as a newer one would be."""
+        with open(self.kit / "sandstorm-mcp", "ab") as f:
+            f.write(b"\0newer")
+
+
+def settings_of(text):
+    """As systemd reads an EnvironmentFile."""
+    found = {}
+    for line in text.splitlines():
+        if "=" in line and not line.lstrip().startswith(("#", ";")):
+            name, _, value = line.partition("=")
+            value = value.strip()
+            if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+                value = value[1:-1]
+            found[name.strip()] = value
+    return found
+
+
+class Unit(dict):
+    """Lists of the values of each key."""
+
+    def __init__(self, text):
+        super().__init__()
+        for line in text.splitlines():
+            if "=" in line and not line.startswith("#"):
+                name, _, value = line.partition("=")
+                self.setdefault(name, []).append(value)
+
+    def one(self, name, default=None):
+        return self.get(name, [default])[-1]
+
+
+SYSTEMCTL = """#!/bin/sh
+echo "$*" > /run/systemd/asked
+read -r code < /run/systemd/told
+exit "$code"
+"""
+
+
+class Systemd:
+    def __init__(self, machine):
+        self.machine = machine
+        self.calls, self.enabled, self.sockets, self.services, self.codes, self.logs = [], set(), {}, {}, [], []
+        machine.path("/run/systemd/system").mkdir(parents=True, exist_ok=True)
+        machine.write("/usr/local/bin/systemctl", SYSTEMCTL, 0o755)
+        for name in ("asked", "told"):
+            os.mkfifo(machine.path(f"/run/systemd/{name}"))
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+        self._thread.start()
+
+    def _serve(self):
+        while True:
+            words = self.machine.path("/run/systemd/asked").read_text().split()
+            if words == ["end"]:
+                return
+            self.calls.append(" ".join(words))
+            try:
+                ok = self._do(*words)
+            except OSError as e:
+                self.logs.append(repr(e))
+                ok = False
+            self.machine.path("/run/systemd/told").write_text(f"{0 if ok else 1}\n")
+
+    def _unit(self, name):
+        for folder in ("/etc/systemd/system", "/lib/systemd/system"):
+            if self.machine.path(f"{folder}/{name}").exists():
+                return Unit(self.machine.read(f"{folder}/{name}"))
+        return None
+
+    def _do(self, verb, *names):
+        now = "--now" in names
+        names = [name if "." in name else name + ".service" for name in names if not name.startswith("--")]
+        if verb == "is-active":
+            return all(name in self.sockets or self.running(name) for name in names)
+        if verb in ("enable", "disable"):
+            (self.enabled.update if verb == "enable" else self.enabled.difference_update)(names)
+        if now:
+            verb = "start" if verb == "enable" else "stop"
+        if verb in ("stop", "restart"):
+            for name in names:
+                self.stop(name)
+        if verb in ("start", "restart"):
+            return all(self.start(name) for name in names)
+        return verb in ("stop", "enable", "disable", "daemon-reload", "reload")
+
+    def running(self, name):
+        return name in self.services and self.services[name].poll() is None
+
+    def start(self, name):
+        unit = self._unit(name)
+        if unit is None:
+            return False
+        if name.endswith(".socket"):
+            made = []
+            for listen in unit["ListenStream"]:
+                host, _, port = listen.rpartition(":")
+                host = host.strip("[]")
+                made.append(socket.create_server((host, int(port)), backlog=int(unit.one("Backlog")),
+                                                 family=socket.AF_INET6 if ":" in host else socket.AF_INET))
+            self.sockets[name] = made
+            return True
+        if unit.one("User") == "caddy":     # of its own package; tests of Caddy itself are elsewhere
+            return True
+        for needed in unit.one("Requires", "").split():
+            if needed not in self.sockets and not self.start(needed):
+                return False
+        return self.running(name) or self._run(name, unit)
+
+    def _run(self, name, unit):
+        passwd = dict((line.split(":")[0], line.split(":")) for line in self.machine.read("/etc/passwd").splitlines())
+        user = passwd[unit.one("User", "root")]
+        env = {"PATH": PATH, "HOME": user[5], "USER": user[0]}
+        for text in unit.get("Environment", []):
+            env.update(word.split("=", 1) for word in shlex.split(text))
+        env.update(settings_of(self.machine.read(unit.one("EnvironmentFile"))))
+        given = [s.fileno() for s in self.sockets.get(name.replace(".service", ".socket"), [])]
+        wrap = [sys.executable, str(E2E / "activator.py"), ",".join(map(str, given))] if given else []
+        argv = self.machine.entering("setpriv", f"--reuid={user[2]}", f"--regid={user[3]}", "--init-groups", "--no-new-privs",
+                                     "--bounding-set=-all", "sh", "-c", 'cd "$HOME" && exec "$@"', "sh", *shlex.split(unit.one("ExecStart")))
+        log = open(self.machine.path("/run/systemd/log"), "ab")
+        self.services[name] = subprocess.Popen([*wrap, *argv], env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                                               pass_fds=given)
+        log.close()
+        return True
+
+    def stop(self, name):
+        for s in self.sockets.pop(name, []):
+            s.close()
+        process = self.services.pop(name, None)
+        if process:
+            process.terminate()
+            self.codes.append(process.wait(45))
+
+    def log(self):
+        return self.machine.read("/run/systemd/log")
+
+    def pid(self, name="sandstorm-mcp.service"):
+        return self.services[name].pid
+
+    def end(self):
+        self.machine.path("/run/systemd/asked").write_text("end\n")
+        self._thread.join(5)
+        for name in [*self.services, *self.sockets]:
+            self.stop(name)
+
+
+class Machines:
+    """Copies of one empty Debian, made once and kept in build/platforms."""
+
+    def __init__(self, place, binary):
+        self.place, self.binary, self.count = place, binary, 0
+        self.base = REPOSITORY / "build/platforms/debian"
+        if not self.base.exists():
+            subprocess.run([REPOSITORY / "scripts/need", "fresh"], check=True)
+            new = self.base.with_suffix(".new")
+            shutil.rmtree(new, ignore_errors=True)
+            new.parent.mkdir(parents=True, exist_ok=True)
+            subprocess.run([REPOSITORY / "scripts/fresh-root", "bookworm", new, "caddy", "openrc", "systemd"], check=True)
+            new.rename(self.base)
+
+        private_mounts()
+        mount("-t", "tmpfs", "machines", self.place)
+
+    def debian(self):
+        """A layer of its own over what is the same for all."""
+        self.count += 1
+        parts = {name: self.place / f"{self.count}-{name}" for name in ("upper", "work", "root")}
+        for part in parts.values():
+            part.mkdir()
+        mount("-t", "overlay", "-o", f"lowerdir={self.base},upperdir={parts['upper']},workdir={parts['work']}", "machine",
+              parts["root"])
+        return Machine(parts["root"], self.binary)
+
+    def remove(self, machine):
+        subprocess.run(["umount", "--lazy", machine.root], check=True)
+
+
+def mount(*words):
+    subprocess.run(["mount", *map(str, words)], check=True)
+
+
+def private_mounts():
+    """What this process mounts from here on nobody else sees, and it goes with the process."""
+    if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNS) < 0:
+        raise OSError(ctypes.get_errno(), "unshare")
+    mount("--make-rprivate", "/")

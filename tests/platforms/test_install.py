@@ -1,0 +1,334 @@
+"""scripts/install.sh on empty machines (issue 9, point 6): a stranger's first call, the second one, an upgrade while clients
+ask, the reference server's settings and Caddyfile, removal. systemd is played by installing.Systemd, which keeps the sockets
+as systemd does; OpenRC and busybox init are the real ones.
+"""
+
+import contextlib
+import json
+import os
+import pathlib
+import re
+import socket
+import ssl
+import stat
+import threading
+import time
+
+import pytest
+
+from installing import REPOSITORY, Machines, Systemd, wait_until
+
+from httpwire import Connection, free_port, request  # noqa: E402, installing has named its folder
+from webserver import message  # noqa: E402
+
+INSTALL = str(REPOSITORY / "scripts/install.sh")
+SERVICE = "sandstorm-mcp.service"
+ENV = "/etc/sandstorm-mcp.env"
+
+
+@pytest.fixture(scope="session")
+def binary():
+    named = os.environ.get("SANDSTORM_BINARY") or os.environ.get("SANDSTORM_BIN")
+    path = pathlib.Path(named or REPOSITORY / "out/sandstorm-mcp").absolute()
+    assert path.exists(), "build first: make"
+    return path
+
+
+@pytest.fixture(scope="session")
+def machines(binary, tmp_path_factory):
+    return Machines(tmp_path_factory.mktemp("machines"), binary)
+
+
+@pytest.fixture
+def machine(machines):
+    m = machines.debian()
+    yield m
+    machines.remove(m)
+
+
+@pytest.fixture
+def systemd(machine):
+    s = Systemd(machine)
+    yield s
+    s.end()
+
+
+def ask(port, token, method="ping", context=None, host="127.0.0.1", params=None):
+    with Connection(host, port, 40, context) as c:
+        c.send(request("POST", "/mcp", {"Host": f"{host}:{port}", "Authorization": f"Bearer {token}", "Connection": "close",
+                                        "Content-Type": "application/json", "Accept": "application/json, text/event-stream"},
+                       json.dumps(message(method, params)).encode()))
+        return c.answer().message()["result"]
+
+
+def accepts(port):
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        return True
+    return False
+
+
+def shell(port, token, command, **more):
+    return ask(port, token, "tools/call", params={"name": "terminal_exec", "arguments": {"command": command}}, **more)["content"][0]["text"]
+
+
+def files(machine):
+    """What an installation may have touched: path -> (mode, owner, bytes)."""
+    found = {}
+    for top in ("/etc", "/usr/local", "/home", "/root/kit"):
+        for path in sorted(machine.path(top).rglob("*")):
+            s = path.lstat()
+            content = path.read_bytes() if stat.S_ISREG(s.st_mode) else b""
+            found[str(path.relative_to(machine.root))] = (oct(s.st_mode), s.st_uid, content)
+    return found
+
+
+def changed(before, after):
+    return sorted(path for path in before.keys() | after.keys() if before.get(path) != after.get(path))
+
+
+# -- systemd -------------------------------------------------------------------------------------
+
+
+def test_the_first_call_makes_all_and_the_second_changes_nothing(machine, systemd):
+    port = free_port()
+    done = machine.install(MCP_PORT=port)
+    assert f"http://127.0.0.1:{port}/mcp; the token is in {ENV}" in done.stdout
+    info = machine.path(ENV).stat()
+    assert (stat.S_IMODE(info.st_mode), info.st_uid) == (0o600, 0)
+    token = machine.token()
+    assert len(token) == 43 and token not in done.stdout + done.stderr
+    assert shell(port, token, "id -un; pwd; echo x > f; stat -c %U f").startswith("stdout:\ndev\n/home/dev\ndev\n")
+    assert {SERVICE, "sandstorm-mcp.socket"} <= systemd.enabled
+    before = files(machine)
+    again = machine.install()
+    assert changed(before, files(machine)) == []
+    assert machine.token() == token and ask(port, token) == {}
+    assert "made" not in again.stdout and systemd.codes == [0]
+    assert machine.install("--help").stdout.startswith("install.sh [OPTION...]")
+
+
+def test_the_units_are_what_systemd_understands_and_leave_the_shell_its_work(machine):
+    machine.install("--init", "systemd", ok=False)      # nobody answers systemctl: files are there before it is asked
+    for unit in ("service", "socket"):
+        text = machine.run("sh", "/root/kit/install.sh", "--init", "systemd", "--print", unit).stdout
+        machine.write(f"/etc/systemd/system/sandstorm-mcp.{unit}", text)
+    machine.write("/usr/local/bin/sandstorm-mcp", "#!/bin/sh\n", 0o755)
+    machine.write(ENV, "")
+    done = machine.run("systemd-analyze", "verify", SERVICE, "sandstorm-mcp.socket")
+    assert "sandstorm-mcp" not in done.stdout + done.stderr
+    done = machine.run("systemd-analyze", "security", "--offline=true", "--no-pager", SERVICE)
+    exposure = float(re.search(r"Overall exposure level.*: ([\d.]+)", done.stdout)[1])
+    print(f"\nexposure {exposure}")
+    assert exposure < 6.0
+    service = machine.read(f"/etc/systemd/system/{SERVICE}")
+    for breaks in ("MemoryDenyWriteExecute", "RestrictNamespaces", "RestrictSUIDSGID", "ProtectHome", "ProtectSystem=strict"):
+        assert breaks not in service
+    assert "KillMode=mixed\n" in service and "SANDSTORM_STOP_GRACE=30\n" in service
+
+
+class Load(threading.Thread):
+    """Clients that go on asking while the server is exchanged."""
+
+    def __init__(self, port, token):
+        super().__init__(daemon=True)
+        self.port, self.token = port, token
+        self.answered, self.failures, self.go_on = 0, [], True
+        self.start()
+
+    def run(self):
+        while self.go_on:
+            try:
+                assert ask(self.port, self.token) == {}
+                self.answered += 1
+            except Exception as e:      # whatever a client may see
+                self.failures.append(repr(e))
+            time.sleep(0.01)
+
+
+def test_an_upgrade_refuses_nobody_and_answers_what_is_in_flight(machine, systemd):
+    port = free_port()
+    machine.install(MCP_PORT=port, ALLOWED_ORIGINS="https://a.example")
+    token, old = machine.token(), systemd.pid()
+    load = Load(port, token)
+    answers = []
+    flight = threading.Thread(target=lambda: answers.append(shell(port, token, "touch begun; sleep 4; echo in flight, by $PPID")))
+    flight.start()
+    wait_until(machine.path("/home/dev/begun").exists, "the command")
+    machine.another_version()
+    machine.install()
+    flight.join(40)
+    load.go_on = False
+    load.join(40)
+    assert f"in flight, by {old}" in answers[0]
+    assert load.failures == [] and load.answered > 3
+    assert systemd.pid() != old and systemd.codes == [0]
+    assert machine.path("/usr/local/bin/sandstorm-mcp").read_bytes().endswith(b"newer")
+    assert "restart sandstorm-mcp.socket" not in systemd.calls[systemd.calls.index(f"restart {SERVICE}") + 1:]
+    print(f"\n{load.answered} requests answered during the upgrade")
+
+
+def test_another_port_moves_the_socket(machine, systemd):
+    first, second = free_port(), free_port()
+    machine.install(MCP_PORT=first)
+    machine.write(ENV, machine.read(ENV).replace(str(first), str(second)), 0o600)
+    machine.install()
+    assert ask(second, machine.token()) == {}
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", first), 1)
+
+
+@pytest.mark.parametrize("text, why", [
+    ("SANDSTORM_MCP_TOKEN=short\n", "5 bytes, at least 16"),
+    ("MCP_AUTH_TOKEN='weak weak'\n", "9 bytes, at least 16"),
+    ("SANDSTORM_MCP_TOKEN=0123456789abcdef\nSANDSTORM_MCP_PORT=http\n", "SANDSTORM_MCP_PORT"),
+    ("SANDSTORM_MCP_TOKEN=0123456789abcdef\nthis is no setting\n", "line 2 is not NAME=value"),
+])
+def test_what_would_be_refused_is_found_while_the_old_server_still_runs(machine, systemd, text, why):
+    machine.write(ENV, text, 0o640)
+    before = files(machine)
+    done = machine.install(ok=False)
+    assert done.returncode == 1 and why in done.stderr and "nothing was changed" in done.stderr
+    assert changed(before, files(machine)) == [] and systemd.calls == []
+
+
+def test_a_program_that_does_not_serve_makes_place_for_the_one_before(machine, systemd):
+    port = free_port()
+    machine.install(MCP_PORT=port)
+    good = machine.path("/usr/local/bin/sandstorm-mcp").read_bytes()
+    machine.write("/root/kit/sandstorm-mcp", "#!/bin/sh\ncase $1:$2 in --version*|serve:--check) ;; health*) exit 1 ;; *) exit 3 ;; esac\n", 0o755)
+    done = machine.install(ok=False)
+    assert done.returncode == 1 and "the program that was here before runs again" in done.stderr
+    assert machine.path("/usr/local/bin/sandstorm-mcp").read_bytes() == good
+    assert ask(port, machine.token()) == {}
+
+
+# -- upgrading from the reference server ----------------------------------------------------------
+
+REFERENCE_UNIT = """[Unit]
+Description=Sandstorm MCP
+
+[Service]
+Type=simple
+User=dev
+EnvironmentFile=/etc/sandstorm-mcp.env
+ExecStart=/usr/bin/perl /opt/reference.pl
+Restart=on-failure
+RestartSec=3
+NoNewPrivileges=true
+"""
+# it holds the port itself
+REFERENCE = """use IO::Socket::INET;
+my $s = IO::Socket::INET->new(LocalAddr => '127.0.0.1', LocalPort => $ENV{SANDSTORM_MCP_PORT}, Listen => 5, ReuseAddr => 1) or die;
+while (1) { my $c = $s->accept; close $c if $c }
+"""
+REFERENCE_CADDYFILE = """mcp.example.com {
+	encode gzip
+	reverse_proxy 127.0.0.1:8080 {
+		flush_interval -1
+		transport http {
+			read_timeout 300s
+			write_timeout 300s
+			dial_timeout 5s
+		}
+	}
+}
+"""
+
+
+def test_settings_and_caddyfile_of_the_reference_server_are_kept(machine, systemd):
+    port = free_port()
+    settings = (f"# reference\nSANDSTORM_MCP_TOKEN=reference-token-0123456789\nSANDSTORM_MCP_PORT={port}\n"
+                "SANDSTORM_WORKSPACE_ROOT=/srv/work\nSANDSTORM_DOMAIN=mcp.example.com\nMAX_INSTANCES=3\n"
+                'SESSION_AUTH_TOKEN="session-token-0123456789"\n')
+    machine.run("useradd", "-m", "dev")
+    machine.write(ENV, settings, 0o600)
+    machine.write("/etc/caddy/Caddyfile", REFERENCE_CADDYFILE)
+    machine.write("/opt/reference.pl", REFERENCE)
+    machine.write(f"/etc/systemd/system/{SERVICE}", REFERENCE_UNIT)
+    machine.path("/srv/work").mkdir()
+    (machine.path("/srv/work") / "kept").write_text("by the reference\n")
+    assert systemd.start(SERVICE)
+    wait_until(lambda: accepts(port), "the reference server", 20)
+    done = machine.install()
+    assert machine.read(ENV) == settings
+    assert machine.read("/etc/caddy/Caddyfile") == REFERENCE_CADDYFILE
+    assert not machine.path("/etc/caddy/sandstorm-mcp.caddy").exists()
+    assert "https://mcp.example.com/mcp" in done.stdout and "left as it is" in done.stdout
+    assert machine.read(f"/etc/systemd/system/{SERVICE}.before-sandstorm-mcp") == REFERENCE_UNIT
+    assert "by the reference" in shell(port, "reference-token-0123456789", "cat kept")
+    assert "listening beyond loopback" not in systemd.log()
+
+
+def test_a_foreign_caddyfile_is_never_written(machine, systemd):
+    foreign = "other.example.com {\n\trespond hello\n}\n"
+    machine.write("/etc/caddy/Caddyfile", foreign)
+    port = free_port()
+    for _ in range(2):
+        done = machine.install(MCP_PORT=port, DOMAIN="mcp.example.com")
+        assert machine.read("/etc/caddy/Caddyfile") == foreign
+        assert "add this line to it: import sandstorm-mcp.caddy" in done.stdout
+    machine.write("/etc/caddy/Caddyfile", foreign + "import sandstorm-mcp.caddy\n")
+    machine.run("caddy", "validate", "--adapter", "caddyfile", "--config", "/etc/caddy/Caddyfile")
+    adapted = machine.run("caddy", "adapt", "--config", "/etc/caddy/Caddyfile").stdout
+    assert "mcp.example.com" in adapted and f"127.0.0.1:{port}" in adapted
+
+
+def test_a_domain_puts_caddy_in_front(machine, systemd):
+    """The package's own Caddyfile is nobody's: it gets one line, once, and loses it again."""
+    before = machine.read("/etc/caddy/Caddyfile")
+    port = free_port()
+    for _ in range(2):
+        done = machine.install(MCP_PORT=port, DOMAIN="mcp.example.com")
+        assert machine.read("/etc/caddy/Caddyfile") == before + "\nimport sandstorm-mcp.caddy\n"
+    assert "https://mcp.example.com/mcp" in done.stdout
+    assert "enable --now caddy" in systemd.calls and "reload caddy" in systemd.calls
+    adapted = machine.run("caddy", "adapt", "--config", "/etc/caddy/Caddyfile").stdout
+    assert "mcp.example.com" in adapted and f"127.0.0.1:{port}" in adapted
+    assert "SANDSTORM_TLS_CERT" not in machine.settings()
+    machine.install("--uninstall")
+    assert machine.read("/etc/caddy/Caddyfile").strip() == before.strip()
+    assert not machine.path("/etc/caddy/sandstorm-mcp.caddy").exists()
+
+
+def test_where_caddy_cannot_be_had_the_server_has_a_certificate_of_its_own(machine, systemd):
+    machine.path("/usr/bin/caddy").unlink()
+    machine.write("/usr/local/bin/apt-get", "#!/bin/sh\nexit 100\n", 0o755)
+    port = free_port()
+    done = machine.install(MCP_PORT=port, DOMAIN="mcp.example.com")
+    assert f"https://mcp.example.com:{port}/mcp" in done.stdout
+    context = ssl.create_default_context(cafile=machine.path("/etc/sandstorm-mcp.tls/ca.pem"))
+    assert ask(port, machine.token(), context=context) == {}
+    key = machine.path("/etc/sandstorm-mcp.tls/server.key").stat()
+    assert stat.S_IMODE(key.st_mode) == 0o640 and key.st_uid == 0
+    assert stat.S_IMODE(machine.path("/etc/sandstorm-mcp.tls/ca.key").stat().st_mode) == 0o600
+    before = files(machine)
+    machine.install()
+    assert changed(before, files(machine)) == []
+
+
+# -- the end ---------------------------------------------------------------------------------------
+
+
+def test_uninstall_keeps_settings_and_workspace_and_says_so(machine, systemd):
+    before = files(machine)
+    port = free_port()
+    machine.install(MCP_PORT=port)
+    assert "Written" in ask(port, machine.token(), "tools/call", params={"name": "file_write", "arguments": {
+        "path": "work.txt", "content": "mine"}})["content"][0]["text"]
+    token = machine.token()
+    done = machine.install("--uninstall")
+    assert f"the settings in {ENV} and the workspace /home/dev stay" in done.stdout
+    assert machine.token() == token and machine.read("/home/dev/work.txt") == "mine"
+    left = [p for p in changed(before, files(machine)) if not p.startswith(("home/", "etc/passwd", "etc/shadow", "etc/group",
+                                                                         "etc/gshadow", "etc/subuid", "etc/subgid"))]
+    assert left == ["etc/sandstorm-mcp.env", "usr/local/lib/sandstorm-mcp", "usr/local/lib/sandstorm-mcp/made-user",
+                    "usr/local/lib/sandstorm-mcp/user"]
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port), 1)
+    machine.install()
+    assert machine.token() == token and ask(port, token) == {}
+    done = machine.install("--purge")
+    assert "the workspace stays as it is: /home/dev" in done.stdout
+    assert not machine.path(ENV).exists() and machine.read("/home/dev/work.txt") == "mine"
+    assert "\ndev:" not in machine.read("/etc/passwd")
+    assert not machine.path("/usr/local/lib/sandstorm-mcp").exists()
