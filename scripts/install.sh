@@ -738,7 +738,9 @@ uninstall() {
 	if [ "$what" = purge ]; then
 		rm -rf "$env_file" "$tls" "/etc/config/$name" "/var/log/$name.log" "/var/log/$name.log.1"
 		[ ! -e "$lib/made-user" ] || quiet userdel "$user" || quiet deluser "$user" ||
-			sed -i "/^$user:/d" /etc/passwd /etc/group /etc/shadow
+			for f in /etc/passwd /etc/group /etc/shadow; do
+				[ ! -e "$f" ] || sed -i "/^$user:/d" "$f"
+			done
 		rm -f "$lib/user" "$lib/made-user"
 		say "removed; the workspace stays as it is: $root"
 	else

@@ -1,6 +1,7 @@
 """Machines to install on: copies of an empty Debian in a chroot, and one who plays systemd there.
 
 m = machines.debian()           a Machine: m.run("cmd", ...) -> completed process, m.path("/etc/x") as we see it
+m = machines.busybox()          the same with busybox and nothing else, whose init is process 1 there
 s = Systemd(m)                  from now on `systemctl` in the machine is answered by this object, which keeps the sockets
                                 of its socket units and starts its services with them, as the user and with the settings
                                 that the units name. s.calls is what was asked, s.end() ends all that runs.
@@ -75,6 +76,35 @@ class Machine:
         """The same program with other bytes, as a newer one would be."""
         with open(self.kit / "sandstorm-mcp", "ab") as f:
             f.write(b"\0newer")
+
+
+    def end(self):
+        pass
+
+
+class Booted(Machine):
+    """Its init is process 1 of a process namespace, and runs."""
+
+    def __init__(self, root, binary):
+        super().__init__(root, binary)
+        self._outer = subprocess.Popen(self.entering("/sbin/init", wrap=["--pid", "--fork", "--kill-child"]), env={"PATH": PATH},
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.init = wait_until(self._child, "its init", 10)[0]
+        wait_until(lambda: b"init" in pathlib.Path(f"/proc/{self.init}/cmdline").read_bytes(), "its init to run", 10)
+
+    def _child(self):
+        return pathlib.Path(f"/proc/{self._outer.pid}/task/{self._outer.pid}/children").read_text().split()[:1]
+
+    def run(self, *argv, env=None, ok=True, timeout=120):
+        done = subprocess.run(["nsenter", "--target", self.init, "--mount", "--pid", "--root", "--wd", *map(str, argv)],
+                              env={"PATH": PATH, "HOME": "/root", **(env or {})}, stdin=subprocess.DEVNULL,
+                              capture_output=True, text=True, timeout=timeout)
+        assert not ok or done.returncode == 0, f"{argv} ended with {done.returncode}\n{done.stdout}\n{done.stderr}"
+        return done
+
+    def end(self):
+        self._outer.kill()
+        self._outer.wait()
 
 
 def settings_of(text):
@@ -224,8 +254,8 @@ class Machines:
     def __init__(self, place, binary):
         self.place, self.binary, self.count = place, binary, 0
         self.base = REPOSITORY / "build/platforms/debian"
+        subprocess.run([REPOSITORY / "scripts/need", "install"], check=True)
         if not self.base.exists():
-            subprocess.run([REPOSITORY / "scripts/need", "fresh"], check=True)
             new = self.base.with_suffix(".new")
             shutil.rmtree(new, ignore_errors=True)
             new.parent.mkdir(parents=True, exist_ok=True)
@@ -245,8 +275,26 @@ class Machines:
               parts["root"])
         return Machine(parts["root"], self.binary)
 
+    def busybox(self):
+        self.count += 1
+        root = self.place / f"{self.count}-root"
+        applets = subprocess.run(["busybox", "--list"], check=True, capture_output=True, text=True).stdout.split()
+        for name in ("bin", "sbin", "dev", "etc", "proc", "root", "run", "tmp", "usr/bin", "usr/sbin", "var/log"):
+            (root / name).mkdir(parents=True)
+        shutil.copy2(shutil.which("busybox"), root / "bin/busybox")
+        for name in applets:
+            if name != "busybox":
+                (root / "bin" / name).symlink_to("busybox")
+        (root / "sbin/init").symlink_to("../bin/busybox")
+        (root / "etc/passwd").write_text("root:x:0:0:root:/root:/bin/sh\n")
+        (root / "etc/group").write_text("root:x:0:\n")
+        (root / "etc/inittab").write_text("::sysinit:/bin/true\n::shutdown:/bin/true\n")
+        return Booted(root, self.binary)
+
     def remove(self, machine):
-        subprocess.run(["umount", "--lazy", machine.root], check=True)
+        machine.end()
+        if os.path.ismount(machine.root):
+            subprocess.run(["umount", "--lazy", machine.root], check=True)
 
 
 def mount(*words):

@@ -11,6 +11,7 @@ import re
 import socket
 import ssl
 import stat
+import subprocess
 import threading
 import time
 
@@ -304,6 +305,136 @@ def test_where_caddy_cannot_be_had_the_server_has_a_certificate_of_its_own(machi
     before = files(machine)
     machine.install()
     assert changed(before, files(machine)) == []
+
+
+# -- other inits -----------------------------------------------------------------------------------
+
+OPENRC_STATE = "daemons exclusive failed hotplugged inactive options scheduled started starting stopping tmp wasinactive"
+
+
+@pytest.fixture
+def openrc(machine):
+    """As after a boot with OpenRC."""
+    for name in OPENRC_STATE.split():
+        machine.path(f"/run/openrc/{name}").mkdir(parents=True)
+    machine.write("/run/openrc/softlevel", "default\n")
+    yield machine
+    machine.run("rc-service", "sandstorm-mcp", "stop", ok=False)
+
+
+def test_openrc_supervises_it(openrc):
+    """The real one. The server runs as dev, with settings that only root can read."""
+    port = free_port()
+    for _ in range(2):
+        openrc.install(MCP_PORT=port, ALLOWED_ORIGINS="'https://a.example, https://b.example'")
+        assert shell(port, openrc.token(), "id -un; pwd; cat /etc/sandstorm-mcp.env").startswith("stdout:\ndev\n/home/dev\n\n")
+    assert "started" in openrc.run("rc-service", "sandstorm-mcp", "status").stdout
+    assert openrc.run("rc-update", "show", "default").stdout.split() == ["sandstorm-mcp", "|", "default"]
+    pid = int(openrc.read("/run/sandstorm-mcp.pid"))
+    os.kill(pid, 9)
+    wait_until(lambda: int(openrc.read("/run/sandstorm-mcp.pid")) != pid and accepts(port), "a new server", 20)
+    openrc.run("rc-service", "sandstorm-mcp", "reload")
+    wait_until(lambda: "no token file to reread" in openrc.read("/var/log/sandstorm-mcp.log"), "the reload")
+    assert ask(port, openrc.token()) == {}
+    openrc.install("--uninstall")
+    assert not accepts(port) and not openrc.path("/etc/init.d/sandstorm-mcp").exists()
+
+
+@pytest.fixture
+def busybox(machines):
+    m = machines.busybox()
+    yield m
+    machines.remove(m)
+
+
+def test_busybox_init_keeps_it_alive(busybox):
+    """The real one, on a machine that has nothing but busybox: no useradd, no bash, no setpriv that changes users."""
+    port = free_port()
+    for _ in range(2):
+        busybox.install(MCP_PORT=port)
+        assert busybox.read("/etc/inittab").count("sandstorm-mcp/run") == 1
+        assert shell(port, busybox.token(), "id -un; pwd; cat /etc/sandstorm-mcp.env").startswith("stdout:\ndev\n/home/dev\n\n")
+    assert stat.S_IMODE(busybox.path(ENV).stat().st_mode) == 0o600
+    busybox.run("sh", "-c", "kill -9 $(cat /run/sandstorm-mcp.pid)")
+    wait_until(lambda: accepts(port), "a new server", 20)
+    busybox.another_version()
+    busybox.install()
+    assert busybox.path("/usr/local/bin/sandstorm-mcp").read_bytes().endswith(b"newer")
+    assert ask(port, busybox.token()) == {}
+    busybox.install("--purge")
+    wait_until(lambda: not accepts(port), "its end", 10)
+    assert "sandstorm" not in busybox.read("/etc/inittab") and "dev:" not in busybox.read("/etc/passwd")
+
+
+# -- which program, which shell ---------------------------------------------------------------------
+
+
+def elf(bits, big=False):
+    return b"\x7fELF" + bytes([1 if bits == 32 else 2, 2 if big else 1, 1]) + bytes(57)
+
+
+@pytest.mark.parametrize("machine_name, bits, big, cpu, loader, target", [
+    ("x86_64", 64, False, "", "", "x86_64"),
+    ("x86_64", 32, False, "", "", "i686"),
+    ("i586", 32, False, "", "", "i686"),
+    ("aarch64", 64, False, "fp asimd", "", "aarch64"),
+    ("aarch64", 32, False, "fp asimd evtstrm", "", "armv7"),
+    ("armv7l", 32, False, "half thumb fastmult vfp edsp neon vfpv3", "", "armv7"),
+    ("armv7l", 32, False, "", "/lib/ld-linux-armhf.so.3", "armv7"),
+    ("armv7l", 32, False, "swp half thumb edsp", "", "armv5"),
+    ("armv8l", 32, False, "half thumb vfp neon", "/lib/ld-musl-armhf.so.1", "armv7"),
+    ("armv6l", 32, False, "half thumb fastmult vfp edsp java tls", "/lib/ld-linux-armhf.so.3", "armv5"),
+    ("armv5tel", 32, False, "swp half thumb edsp", "", "armv5"),
+    ("mips", 32, True, "", "", "mips"),
+    ("mips", 32, False, "", "", "mipsel"),
+    ("mips64", 64, True, "", "", "mips"),
+    ("riscv64", 64, False, "", "", "riscv64"),
+    ("ppc64le", 64, False, "", "", "ppc64le"),
+])
+@pytest.mark.parametrize("interpreter", ["sh", "busybox ash"])
+def test_which_file_is_mine(tmp_path, machine_name, bits, big, cpu, loader, target, interpreter):
+    """The word size and byte order are those of what is installed, not of the kernel."""
+    for name, content in {"bin/sh": elf(bits, big), "proc/cpuinfo": f"processor\t: 0\nFeatures\t: {cpu}\n".encode(),
+                          **({loader[1:]: b""} if loader else {})}.items():
+        (tmp_path / "root" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "root" / name).write_bytes(content)
+    asking = f'uname() {{ echo {machine_name}; }}; set -- --print target; . {INSTALL}'     # busybox has one of its own
+    done = subprocess.run([*interpreter.split(), "-c", asking, INSTALL], capture_output=True, text=True, check=True,
+                          env={**os.environ, "SANDSTORM_PROBE": str(tmp_path / "root")})
+    assert done.stdout == f"{target}\n"
+
+
+PARTS = {"openrc": ["SC2034"], "run": ["SC2016"], "procd": ["SC3043", "SC1091"]}
+
+
+def test_the_script_and_what_it_writes_are_plain_shell():
+    subprocess.run(["shellcheck", "-s", "sh", INSTALL], check=True)
+    for part, known in PARTS.items():
+        for shell_name in (["sh"], ["busybox", "ash"]):
+            subprocess.run([*shell_name, "-n", INSTALL], check=True)
+            text = subprocess.run([*shell_name, INSTALL, "--init", "systemd", "--print", part], capture_output=True, check=True).stdout
+            subprocess.run([*shell_name, "-n"], input=text, check=True)
+        done = subprocess.run(["shellcheck", "-s", "sh", "-e", ",".join(known), "-"], input=text, capture_output=True)
+        assert done.returncode == 0, done.stdout.decode()
+
+
+@pytest.mark.parametrize("args, code, words", [(["--bogus"], 2, "unknown option --bogus"), (["--user"], 2, "--user needs a value"),
+                                               (["--print", "x"], 2, "nothing is called x"),
+                                               (["--init", "upstart"], 2, "unknown init system upstart")])
+def test_mistakes_are_told(args, code, words):
+    done = subprocess.run(["sh", INSTALL, *args], capture_output=True, text=True)
+    assert done.returncode == code and words in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_program_for_another_machine_is_refused_by_name(machine, systemd):
+    (machine.kit / "sandstorm-mcp").write_bytes(elf(32, True))
+    done = machine.install(ok=False)
+    assert done.returncode == 1 and "put sandstorm-mcp-x86_64 there" in done.stderr and systemd.calls == []
+    (machine.kit / "sandstorm-mcp-x86_64").write_bytes(machine.binary.read_bytes())
+    (machine.kit / "sandstorm-mcp-x86_64").chmod(0o755)
+    port = free_port()
+    machine.install(MCP_PORT=port)
+    assert ask(port, machine.token()) == {}
 
 
 # -- the end ---------------------------------------------------------------------------------------
