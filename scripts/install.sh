@@ -301,9 +301,9 @@ config sandstorm-mcp 'main'
 	option port '8080'
 	# https with a certificate of our own; the page at / has the CA and how to trust it
 	option tls '1'
-	# in memory, so that the flash is not worn; name a disk to keep files over a restart
-	option workspace '/tmp/$name/workspace'
-	option state '/tmp/$name/state'
+	# in memory, so that the flash is not worn; name a disk to keep files over a restart. What the server itself keeps
+	# is below it, in .sandstorm-mcp
+	option workspace '/tmp/$name'
 	# for messages, such as 16M; a quarter of the memory when empty
 	option memory ''
 	# further settings as NAME=value
@@ -346,26 +346,24 @@ make_token() {
 append_env() { procd_append_param env "$1"; }
 
 start_service() {
-	local enabled interface port tls workspace state memory address
+	local enabled interface port tls workspace memory address
 	config_load sandstorm-mcp
 	config_get_bool enabled main enabled 1
 	[ "$enabled" = 1 ] || return 0
 	config_get interface main interface lan
 	config_get port main port 8080
 	config_get_bool tls main tls 1
-	config_get workspace main workspace /tmp/sandstorm-mcp/workspace
-	config_get state main state /tmp/sandstorm-mcp/state
+	config_get workspace main workspace /tmp/sandstorm-mcp
 	config_get memory main memory
 	[ -n "$memory" ] || quarter_of_memory
 	address_of "$interface"
-	mkdir -p "$workspace" "$state"
-	chmod 700 "$state"
+	mkdir -p "$workspace"
 	make_token
 
 	procd_open_instance
 	procd_set_param command "$BIN" serve --env-file "$ENV_FILE"
 	procd_set_param env "SANDSTORM_MCP_HOST=$address" "SANDSTORM_MCP_PORT=$port" \
-		"SANDSTORM_WORKSPACE_ROOT=$workspace" "SANDSTORM_STATE_DIR=$state" "SANDSTORM_MEMORY=$memory" \
+		"SANDSTORM_WORKSPACE_ROOT=$workspace" "SANDSTORM_MEMORY=$memory" \
 		SANDSTORM_STOP_GRACE=5 SANDSTORM_LOG_FORMAT=text HOME=/root
 	if [ "$tls" = 1 ]; then
 		[ "$(cat "$TLS/for" 2> /dev/null)" = "$address" ] || {

@@ -6,7 +6,6 @@ as systemd does; OpenRC and busybox init are the real ones.
 import contextlib
 import json
 import os
-import pathlib
 import re
 import socket
 import ssl
@@ -25,14 +24,6 @@ from webserver import message  # noqa: E402
 INSTALL = str(REPOSITORY / "scripts/install.sh")
 SERVICE = "sandstorm-mcp.service"
 ENV = "/etc/sandstorm-mcp.env"
-
-
-@pytest.fixture(scope="session")
-def binary():
-    named = os.environ.get("SANDSTORM_BINARY") or os.environ.get("SANDSTORM_BIN")
-    path = pathlib.Path(named or REPOSITORY / "out/sandstorm-mcp").absolute()
-    assert path.exists(), "build first: make"
-    return path
 
 
 @pytest.fixture(scope="session")
