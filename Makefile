@@ -277,8 +277,9 @@ run: $(BIN) ## serve .run/workspace over HTTP with a token made on first use
 
 image-files: $(BIN) ## lay out out/image for `docker build --target prebuilt .`, every target that is built
 	@scripts/image-files
-install: $(BIN) ## into DESTDIR PREFIX/bin
+install: $(BIN) ## into DESTDIR PREFIX/bin; for packagers INIT=systemd, openrc, procd or busybox (INIT_USER) adds its files
 	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/sandstorm-mcp
+	$(if $(INIT),scripts/install-init $(INIT) '$(DESTDIR)' '$(PREFIX)' $(INIT_USER))
 clean: ## remove what was built, keep libraries and fetched sources
 	rm -rf out build/unit build/fuzz $(wildcard build/*/obj build/*/check-* build/*/fixture build/*/sandstorm-mcp* build/*/link.map)
 distclean: ## remove all that is not in the repository

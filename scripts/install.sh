@@ -92,14 +92,16 @@ esac
 bin=$prefix/bin/$name
 lib=$prefix/lib/$name
 # whom it was installed for before, also by hand
-[ -n "$user" ] || user=$(sed -n 's/^User=//p' /etc/systemd/system/$name.service 2> /dev/null) || user=
-[ -n "$user" ] || user=$(cat "$lib/user" 2> /dev/null) || user=
+[ -n "$user$print" ] || user=$(sed -n 's/^User=//p' /etc/systemd/system/$name.service 2> /dev/null) || user=
+[ -n "$user$print" ] || user=$(cat "$lib/user" 2> /dev/null) || user=
 [ -n "$user" ] || case $init in procd) user=root ;; *) user=dev ;; esac
 
 # ---- settings
 
-# setting NAME [FILE]: its value in the settings, read as the server reads it; the last one counts
+# setting NAME [FILE]: its value in the settings, read as the server reads it; the last one counts. What is only printed is
+# for any machine.
 setting() {
+	[ "$what" != print ] || return 0
 	[ -r "${2:-$env_file}" ] || return 0
 	sed -n "s/^[[:space:]]*\(export[[:space:]]\{1,\}\)\{0,1\}$1[[:space:]]*=[[:space:]]*//p" "${2:-$env_file}" | tail -n 1 |
 		sed 's/[[:space:]]*$//; s/^"\(.*\)"$/\1/; s/^'\''\(.*\)'\''$/\1/'

@@ -253,7 +253,7 @@ class Machines:
 
     def __init__(self, place, binary):
         self.place, self.binary, self.count = place, binary, 0
-        self.base = REPOSITORY / "build/platforms/debian"
+        self.base = REPOSITORY / "build/platforms/debian/root"     # so deep that make takes no .d of it for its own
         subprocess.run([REPOSITORY / "scripts/need", "install"], check=True)
         if not self.base.exists():
             new = self.base.with_suffix(".new")
