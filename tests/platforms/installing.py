@@ -1,12 +1,14 @@
 """Machines to install on: copies of an empty Debian in a chroot, and one who plays systemd there.
 
 m = machines.debian()           a Machine: m.run("cmd", ...) -> completed process, m.path("/etc/x") as we see it
+m = machines.systemd()          the same as debian, with the real systemd as process 1
 m = machines.busybox()          the same with busybox and nothing else, whose init is process 1 there
 s = Systemd(m)                  from now on `systemctl` in the machine is answered by this object, which keeps the sockets
                                 of its socket units and starts its services with them, as the user and with the settings
                                 that the units name. s.calls is what was asked, s.end() ends all that runs.
 """
 
+import contextlib
 import ctypes
 import os
 import pathlib
@@ -85,17 +87,21 @@ class Machine:
 class Booted(Machine):
     """Its init is process 1 of a process namespace, and runs."""
 
-    def __init__(self, root, binary):
+    def __init__(self, root, binary, init=("/sbin/init",), enter=ENTER, wrap=(), env=None):
         super().__init__(root, binary)
-        self._outer = subprocess.Popen(self.entering("/sbin/init", wrap=["--pid", "--fork", "--kill-child"]), env={"PATH": PATH},
-                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        argv = ["unshare", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", *wrap,
+                "sh", "-euc", enter, "sh", str(root), *init]
+        self._outer = subprocess.Popen(argv, env={"PATH": PATH, **(env or {})}, stdin=subprocess.DEVNULL,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.init = wait_until(self._child, "its init", 10)[0]
-        wait_until(lambda: b"init" in pathlib.Path(f"/proc/{self.init}/cmdline").read_bytes(), "its init to run", 10)
+        name = pathlib.Path(init[0]).name.encode()
+        wait_until(lambda: name in pathlib.Path(f"/proc/{self.init}/cmdline").read_bytes().split(b" ")[0], "its init to run", 20)
 
     def _child(self):
         return pathlib.Path(f"/proc/{self._outer.pid}/task/{self._outer.pid}/children").read_text().split()[:1]
 
     def run(self, *argv, env=None, ok=True, timeout=120):
+        assert self._outer.poll() is None, f"its init has ended with {self._outer.returncode}"
         done = subprocess.run(["nsenter", "--target", self.init, "--mount", "--pid", "--root", "--wd", *map(str, argv)],
                               env={"PATH": PATH, "HOME": "/root", **(env or {})}, stdin=subprocess.DEVNULL,
                               capture_output=True, text=True, timeout=timeout)
@@ -105,6 +111,63 @@ class Booted(Machine):
     def end(self):
         self._outer.kill()
         self._outer.wait()
+
+
+# What systemd needs of a container, and no more: a /dev without disks and consoles, /proc/sys that it cannot write, a control
+# group of its own.
+CONTAINER = """
+root=$1; shift
+mount --bind "$root" "$root"; cd "$root"
+mount -t proc proc proc; mount --bind proc/sys proc/sys; mount -o remount,bind,ro proc/sys
+mount -t tmpfs tmpfs dev; mkdir dev/pts dev/shm; touch dev/console
+for d in null zero full random urandom tty; do touch dev/$d; mount --bind /dev/$d dev/$d; done
+ln -s /proc/self/fd dev/fd
+mount -t tmpfs tmpfs run; mount -t tmpfs tmpfs tmp; mount -t tmpfs tmpfs sys; mkdir -p sys/fs/cgroup
+if [ -e /sys/fs/cgroup/cgroup.controllers ]; then
+	mount -t cgroup2 cgroup2 sys/fs/cgroup
+else
+	mount -t tmpfs tmpfs sys/fs/cgroup; mkdir sys/fs/cgroup/systemd
+	mount -t cgroup -o none,name=systemd cgroup sys/fs/cgroup/systemd
+fi
+pivot_root . .; umount --lazy .; cd /		# in a chroot the kernel makes no user namespaces
+exec "$@"
+"""
+# they would change this machine, or need a real one
+MASKED = """systemd-sysctl.service systemd-modules-load.service systemd-binfmt.service systemd-random-seed.service
+systemd-remount-fs.service systemd-journal-flush.service console-getty.service getty.target apt-daily.timer apt-daily-upgrade.timer
+dpkg-db-backup.timer fstrim.timer systemd-tmpfiles-clean.timer proc-sys-fs-binfmt_misc.automount systemd-networkd.service
+systemd-update-utmp.service dev-hugepages.mount dev-mqueue.mount""".split()
+
+
+class Container(Booted):
+    """With the real systemd."""
+
+    def __init__(self, root, binary):
+        hierarchy = pathlib.Path("/sys/fs/cgroup/systemd")
+        self._group = (hierarchy if hierarchy.is_dir() else hierarchy.parent) / f"sandstorm-test.{os.getpid()}"
+        self._group.mkdir()
+        for unit in MASKED:
+            (pathlib.Path(root) / "etc/systemd/system" / unit).symlink_to("/dev/null")
+        enter = f'echo 0 > {self._group}/cgroup.procs; exec unshare --cgroup sh -euc "$CONTAINER" sh "$@"'
+        super().__init__(root, binary, ["/lib/systemd/systemd", "--unit=multi-user.target"], enter, ["--uts", "--ipc"],
+                         {"CONTAINER": CONTAINER, "container": "sandstorm-test"})
+        wait_until(self._booted, "the boot", 60)
+
+    def _booted(self):
+        return self.run("systemctl", "is-system-running", ok=False).stdout.strip() in ("running", "degraded")
+
+    def property(self, unit, name):
+        return self.run("systemctl", "show", "--value", "--property", name, unit).stdout.strip()
+
+    def end(self):
+        super().end()
+        wait_until(self._no_group, "its control group to be empty", 10)
+
+    def _no_group(self):
+        for folder, _, _ in os.walk(self._group, topdown=False):
+            with contextlib.suppress(OSError):
+                os.rmdir(folder)
+        return not self._group.exists()
 
 
 def settings_of(text):
@@ -266,14 +329,20 @@ class Machines:
         mount("-t", "tmpfs", "machines", self.place)
 
     def debian(self):
-        """A layer of its own over what is the same for all."""
+        return Machine(self._layer(), self.binary)
+
+    def _layer(self):
+        """A root of its own over what is the same for all."""
         self.count += 1
         parts = {name: self.place / f"{self.count}-{name}" for name in ("upper", "work", "root")}
         for part in parts.values():
             part.mkdir()
         mount("-t", "overlay", "-o", f"lowerdir={self.base},upperdir={parts['upper']},workdir={parts['work']}", "machine",
               parts["root"])
-        return Machine(parts["root"], self.binary)
+        return parts["root"]
+
+    def systemd(self):
+        return Container(self._layer(), self.binary)
 
     def busybox(self):
         self.count += 1

@@ -194,6 +194,66 @@ def test_a_program_that_does_not_serve_makes_place_for_the_one_before(machine, s
     assert ask(port, machine.token()) == {}
 
 
+# -- the real systemd --------------------------------------------------------------------------------
+
+WORK = """set -e
+git --version > /dev/null 2>&1 && git init -q --shared shared
+mkdir -p made && chmod g+s made && echo text > made/f && ln -s f made/link && mkfifo made/pipe
+cp /bin/true made/program && made/program
+sh -c 'sleep 0.1 & wait'
+perl -e 'use Socket; socket(my $s, PF_INET, SOCK_STREAM, 0) or die; socket(my $u, PF_UNIX, SOCK_STREAM, 0) or die'
+unshare --user --map-root-user true
+date > /tmp/here; mktemp > /dev/null; ps -e > /dev/null 2>&1 || ls /proc/self > /dev/null
+id -un; cat /proc/self/status | grep -E '^(NoNewPrivs|CapEff)'; ls -l made | wc -l
+cat /etc/sandstorm-mcp.env 2>&1 || echo secret
+echo x > /usr/x 2> /dev/null || echo sealed
+"""
+
+
+@pytest.fixture
+def container(machines):
+    m = machines.systemd()
+    yield m
+    machines.remove(m)
+
+
+def test_real_systemd_runs_it_and_a_shell_can_work_there(container):
+    """The unit's settings in force, the socket kept through an upgrade under load, a reload, a crash, removal."""
+    port = free_port()
+    container.install(MCP_PORT=port)
+    token = container.token()
+    text = shell(port, token, WORK)
+    assert text.startswith("stdout:\ndev\n") and "exit_code: 0" in text, text
+    assert re.search(r"NoNewPrivs:\t1\nCapEff:\t0+\n", text) or re.search(r"CapEff:\t0+\nNoNewPrivs:\t1\n", text)
+    assert "secret\nsealed\n" in text and token not in text
+    assert not container.path("/tmp/here").exists()
+
+    load = Load(port, token)
+    answers = []
+    flight = threading.Thread(target=lambda: answers.append(shell(port, token, "touch begun; sleep 3; echo in flight")))
+    flight.start()
+    wait_until(container.path("/home/dev/begun").exists, "the command")
+    old = container.property(SERVICE, "MainPID")
+    container.another_version()
+    container.install()
+    flight.join(40)
+    assert "in flight" in answers[0] and container.property(SERVICE, "MainPID") != old
+    container.run("systemctl", "stop", SERVICE)
+    assert ask(port, token) == {}           # the socket has called it again
+    container.run("systemctl", "kill", "--kill-whom=main", "--signal=KILL", SERVICE)
+    wait_until(lambda: container.property(SERVICE, "NRestarts") == "1" and container.property(SERVICE, "ActiveState") == "active",
+               "its restart", 20)
+    container.run("systemctl", "reload", SERVICE)
+    assert ask(port, token) == {}
+    load.go_on = False
+    load.join(40)
+    print(f"\n{load.answered} answered, {len(load.failures)} not: {load.failures}")
+    assert len(load.failures) <= 1          # the one that the kill has met
+    assert container.property(SERVICE, "Result") == "success"
+    container.install("--uninstall")
+    assert not accepts(port) and container.run("systemctl", "status", SERVICE, ok=False).returncode == 4
+
+
 # -- upgrading from the reference server ----------------------------------------------------------
 
 REFERENCE_UNIT = """[Unit]
