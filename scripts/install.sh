@@ -335,10 +335,13 @@ address_of() {		# of an interface of /etc/config/network; what is none is an add
 	case $address in '' | *[!0-9a-fA-F.:]*) address=127.0.0.1 ;; esac
 }
 
-quarter_of_memory() {	# in KiB; 8 MiB is the least the server takes
+quarter_of_memory() {	# in KiB; 8 MiB is the least the server takes, 64 MiB all that it can make use of
 	while read -r key value _; do
-		[ "$key" != MemTotal: ] || memory=$((value / 4 > 8192 ? value / 4 : 8192))K
+		[ "$key" != MemTotal: ] || memory=$((value / 4))
 	done < /proc/meminfo
+	[ "$memory" -ge 8192 ] || memory=8192
+	[ "$memory" -le 65536 ] || memory=65536
+	memory=${memory}K
 }
 
 make_token() {
@@ -578,7 +581,8 @@ make_front() {
 	domain=$(setting SANDSTORM_DOMAIN "$new_env")
 	h=$(setting SANDSTORM_MCP_HOST "$new_env")
 	caddy=
-	[ -z "$domain" ] || ! packaged || caddy=1
+	[ -z "$domain" ] || [ -n "$(setting SANDSTORM_TLS_CERT "$new_env")" ] || ! packaged || caddy=1
+	[ "$init" != procd ] || return 0		# there UCI tells it
 	[ -n "$fresh" ] && [ -z "$caddy" ] && [ -z "$(setting SANDSTORM_TLS_CERT "$new_env")" ] || return 0
 	if [ -n "$domain" ]; then
 		add SANDSTORM_MCP_HOST 0.0.0.0
@@ -733,6 +737,10 @@ uninstall() {
 	esac
 	drop_import
 	drop "$snippet"
+	! has caddy || case $init in
+	systemd) quiet systemctl reload caddy ;;
+	openrc) quiet rc-service caddy restart ;;
+	esac || :
 	drop "$lib/run"
 	rm -f "$bin" "$bin.previous"
 	if [ "$what" = purge ]; then

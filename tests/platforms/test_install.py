@@ -53,8 +53,8 @@ def ask(port, token, method="ping", context=None, host="127.0.0.1", params=None)
         return c.answer().message()["result"]
 
 
-def accepts(port):
-    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+def accepts(port, host="127.0.0.1"):
+    with contextlib.suppress(OSError), socket.create_connection((host, port), 1):
         return True
     return False
 
@@ -417,6 +417,60 @@ def test_busybox_init_keeps_it_alive(busybox):
     assert "sandstorm" not in busybox.read("/etc/inittab") and "dev:" not in busybox.read("/etc/passwd")
 
 
+# OpenWrt's /etc/rc.common, as far as the script asks for it; what procd would run is run at once.
+RC_COMMON = r"""
+config_load() { :; }
+config_get() { eval "$1=\$(uci -q get sandstorm-mcp.$2.$3) || $1=\${4-}"; }
+config_get_bool() { config_get "$@"; }
+config_list_foreach() { :; }
+procd_open_instance() { rm -f /tmp/env; }
+procd_set_param() {
+	case $1 in
+	env) shift; for word; do echo "$word" >> /tmp/env; done ;;
+	command) shift; echo "$*" > /tmp/command ;;
+	esac
+}
+procd_append_param() { procd_set_param "$@"; }
+procd_close_instance() {
+	env -i PATH=/bin:/usr/bin $(cat /tmp/env) $(cat /tmp/command) > /tmp/log 2>&1 < /dev/null &
+	echo $! > /tmp/pid
+}
+stop() { [ ! -e /tmp/pid ] || { kill "$(cat /tmp/pid)"; while [ -e "/proc/$(cat /tmp/pid)" ]; do sleep 0.1; done; rm /tmp/pid; }; }
+start() { start_service; }
+restart() { stop; start; }
+enable() { touch /etc/enabled; }
+disable() { rm -f /etc/enabled; }
+. "$1"
+"$2"
+"""
+UCI = r"""#!/bin/sh
+[ "$*" != "-q get network.lan.ipaddr" ] || { echo 127.0.0.2/24; exit; }
+option=${3##*.}
+value=$(sed -n "s/^\toption $option '\(.*\)'$/\1/p" /etc/config/sandstorm-mcp)
+[ -n "$value" ] && echo "$value"
+"""
+
+
+def test_on_openwrt_procd_and_uci_do_it(busybox):
+    port = free_port()
+    busybox.write("/etc/openwrt_release", "DISTRIB_ID='OpenWrt'\n")
+    busybox.write("/etc/rc.common", RC_COMMON)
+    busybox.write("/bin/uci", UCI, 0o755)
+    busybox.write("/lib/functions/network.sh", 'network_get_ipaddr() { [ "$2" = lan ] && eval "$1=127.0.0.2"; }\n')
+    text = busybox.run("sh", "/root/kit/install.sh", "--print", "uci").stdout
+    busybox.write("/etc/config/sandstorm-mcp", text.replace("'8080'", f"'{port}'"))
+    mine = busybox.read("/etc/config/sandstorm-mcp")
+    for _ in range(2):
+        busybox.install()
+        context = ssl.create_default_context(cafile=busybox.path("/etc/sandstorm-mcp.tls/ca.pem"))
+        assert shell(port, busybox.token(), "pwd", host="127.0.0.2", context=context).startswith("stdout:\n/tmp/sandstorm-mcp\n")
+        assert busybox.read("/etc/config/sandstorm-mcp") == mine and busybox.path("/etc/enabled").exists()
+        assert not busybox.path("/home").exists()
+    busybox.install("--uninstall")
+    assert not accepts(port, "127.0.0.2") and not busybox.path("/etc/init.d/sandstorm-mcp").exists()
+    assert busybox.read("/etc/config/sandstorm-mcp") == mine
+
+
 # -- which program, which shell ---------------------------------------------------------------------
 
 
@@ -486,6 +540,15 @@ def test_a_program_for_another_machine_is_refused_by_name(machine, systemd):
     port = free_port()
     machine.install(MCP_PORT=port)
     assert ask(port, machine.token()) == {}
+
+
+def test_the_lan_is_served_by_https(machine, systemd):
+    port = free_port()
+    done = machine.install(MCP_HOST="0.0.0.0", MCP_PORT=port)
+    assert f"https://0.0.0.0:{port}/mcp" in done.stdout and "SHA-256" in done.stdout.upper()
+    context = ssl.create_default_context(cafile=machine.path("/etc/sandstorm-mcp.tls/ca.pem"))
+    assert ask(port, machine.token(), context=context) == {}
+    assert "in clear text" not in systemd.log()
 
 
 # -- the end ---------------------------------------------------------------------------------------

@@ -187,6 +187,12 @@ def test_procd_is_asked_for_one_instance_that_respawns(openwrt):
     assert openwrt("service_triggers") == [("trigger", "sandstorm-mcp network")]
 
 
+@pytest.mark.parametrize("total, given", [(28000, "8192K"), (120000, "30000K"), (2000000, "65536K")])
+def test_messages_may_take_a_quarter_of_the_memory(openwrt, total, given):
+    (openwrt.root / "tmp/meminfo").write_text(f"MemTotal:          {total} kB\nMemFree:           10 kB\n")
+    assert variables(openwrt())["SANDSTORM_MEMORY"] == given
+
+
 def test_token_and_certificate_are_made_once(openwrt):
     openwrt()
     token = openwrt.root / "etc/sandstorm-mcp.env"
