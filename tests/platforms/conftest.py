@@ -5,7 +5,6 @@ target      a row of scripts/targets (Target), one after the other: a test that 
             for each. SANDSTORM_TARGETS="mips armv5" takes some of them.
 binary      a script that runs the target's binary in qemu-user, on the smallest processor it must run on. Children are
             programs of this machine.
-product     the binary for this machine
 server, host, web, remote, master, sandbox, lan, cli, workspace    as in tests/e2e/conftest.py
 """
 
@@ -64,11 +63,3 @@ def binary(target, tmp_path_factory):
     script.write_text(f"#!/bin/sh\nexec {' '.join(target.emulator)} {target.file} \"$@\"\n")
     script.chmod(0o755)
     return str(script)
-
-
-@pytest.fixture(scope="session")
-def product():
-    """The binary for this machine itself, as make test has it."""
-    path = pathlib.Path(os.environ.get("SANDSTORM_BIN", REPOSITORY / "out/sandstorm-mcp")).absolute()
-    assert path.exists(), "build first: make"
-    return path

@@ -3,6 +3,7 @@
 m = machines.debian()           a Machine: m.run("cmd", ...) -> completed process, m.path("/etc/x") as we see it
 m = machines.systemd()          the same as debian, with the real systemd as process 1
 m = machines.busybox()          the same with busybox and nothing else, whose init is process 1 there
+native                          a fixture: the program that `make` has built
 s = Systemd(m)                  from now on `systemctl` in the machine is answered by this object, which keeps the sockets
                                 of its socket units and starts its services with them, as the user and with the settings
                                 that the units name. s.calls is what was asked, s.end() ends all that runs.
@@ -10,6 +11,7 @@ s = Systemd(m)                  from now on `systemctl` in the machine is answer
 
 import contextlib
 import ctypes
+import fcntl
 import os
 import pathlib
 import shlex
@@ -19,6 +21,8 @@ import subprocess
 import sys
 import threading
 
+import pytest
+
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 E2E = REPOSITORY / "tests/e2e"
 sys.path.insert(0, str(E2E))
@@ -26,6 +30,17 @@ sys.path.insert(0, str(E2E))
 from process import wait_until  # noqa: E402, its folder had to be named first
 
 CLONE_NEWNS = 0x20000
+
+
+@pytest.fixture(scope="session")
+def native():
+    """The program for this machine itself."""
+    named = os.environ.get("SANDSTORM_BINARY") or os.environ.get("SANDSTORM_BIN")
+    path = pathlib.Path(named or REPOSITORY / "out/sandstorm-mcp").absolute()
+    assert path.exists(), "build first: make"
+    return path
+
+
 # becomes a command in the root $1; mounts are private and go with the last process
 ENTER = ('root=$1; shift; mount --bind "$root" "$root"; cd "$root"; mount -t proc proc proc; mount --rbind /dev dev; '
          'exec chroot "$root" "$@"')
@@ -317,16 +332,21 @@ class Machines:
     def __init__(self, place, binary):
         self.place, self.binary, self.count = place, binary, 0
         self.base = REPOSITORY / "build/platforms/debian/root"     # so deep that make takes no .d of it for its own
+        self.base.parent.mkdir(parents=True, exist_ok=True)
+        with open(self.base.parent / "lock", "w") as lock:      # others may run other tests at the same time
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            self._make()
+
+        private_mounts()
+        mount("-t", "tmpfs", "machines", self.place)
+
+    def _make(self):
         subprocess.run([REPOSITORY / "scripts/need", "install"], check=True)
         if not self.base.exists():
             new = self.base.with_suffix(".new")
             shutil.rmtree(new, ignore_errors=True)
-            new.parent.mkdir(parents=True, exist_ok=True)
             subprocess.run([REPOSITORY / "scripts/fresh-root", "bookworm", new, "caddy", "openrc", "systemd"], check=True)
             new.rename(self.base)
-
-        private_mounts()
-        mount("-t", "tmpfs", "machines", self.place)
 
     def debian(self):
         return Machine(self._layer(), self.binary)

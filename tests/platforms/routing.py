@@ -19,6 +19,7 @@ class Routers:
     """Starts boxes and looks after them at the end of the test."""
 
     def __init__(self, binary, place):
+        self.program = binary
         self._web = WebStarter(binary, ROOT, place)
         self._groups = []
 

@@ -16,7 +16,7 @@ import time
 
 import pytest
 
-from installing import REPOSITORY, Machines, Systemd, wait_until
+from installing import REPOSITORY, Machines, Systemd, native, wait_until  # noqa: F401, a fixture
 
 from httpwire import Connection, free_port, request  # noqa: E402, installing has named its folder
 from webserver import message  # noqa: E402
@@ -27,8 +27,8 @@ ENV = "/etc/sandstorm-mcp.env"
 
 
 @pytest.fixture(scope="session")
-def machines(binary, tmp_path_factory):
-    return Machines(tmp_path_factory.mktemp("machines"), binary)
+def machines(native, tmp_path_factory):
+    return Machines(tmp_path_factory.mktemp("machines"), native)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import subprocess
 
 import pytest
 
-from installing import REPOSITORY
+from installing import REPOSITORY, native  # noqa: F401, a fixture
 
 SCRIPTS = REPOSITORY / "scripts"
 URL = "https://example.org/releases"
@@ -163,13 +163,13 @@ def test_the_apkbuild_builds_checks_and_installs(release, tmp_path):
     assert "user=sandstorm-mcp\n" in (tmp_path / "root/usr/lib/sandstorm-mcp/run").read_text()
 
 
-def test_each_machine_gets_a_token_of_its_own_and_keeps_it(release, tmp_path):
+def test_each_machine_gets_a_token_of_its_own_and_keeps_it(release, native, tmp_path):
     """The scripts around the installation, in a root of their own with busybox alone."""
     root = tmp_path / "root"
     for name in ("bin", "etc", "usr/bin"):
         (root / name).mkdir(parents=True)
     shutil.copy2(shutil.which("busybox"), root / "bin/busybox")
-    shutil.copy2(REPOSITORY / "out/sandstorm-mcp", root / "usr/bin")
+    shutil.copy2(native, root / "usr/bin/sandstorm-mcp")
     shutil.copytree(release[0] / "alpine", root / "recipe")
 
     def script(name):

@@ -9,7 +9,7 @@ import subprocess
 
 import pytest
 
-from installing import REPOSITORY
+from installing import REPOSITORY, native  # noqa: F401, a fixture
 from routing import ROOT, Routers
 
 from httpwire import free_port, request
@@ -24,18 +24,18 @@ PEAK_MAX = 4 * MIB      # of the whole server, promised in issue 9
 
 
 @pytest.fixture
-def router(binary, tmp_path):
-    made = Routers(str(binary), tmp_path)
+def router(native, tmp_path):
+    made = Routers(str(native), tmp_path)
     yield made
     complaints = made.end()
     assert not complaints, "; ".join(complaints)
 
 
 @pytest.fixture(scope="session")
-def certificates(binary, tmp_path_factory):
+def certificates(native, tmp_path_factory):
     place = tmp_path_factory.mktemp("router") / "etc/tls"
     place.parent.mkdir()
-    subprocess.run([binary, "cert", "--host", "127.0.0.1", place], check=True, capture_output=True)
+    subprocess.run([native, "cert", "--host", "127.0.0.1", place], check=True, capture_output=True)
     return place
 
 
@@ -86,8 +86,7 @@ def in_tls(router, certificates):
     env = {"SANDSTORM_MCP_PORT": str(port), "SANDSTORM_WORKSPACE_ROOT": ROOT, "SANDSTORM_MCP_TOKEN": TOKEN,
            "SANDSTORM_TLS_CERT": "/etc/tls/server.pem", "SANDSTORM_TLS_KEY": "/etc/tls/server.key"}
     context = ssl.create_default_context(cafile=certificates / "ca.pem")
-    binary = REPOSITORY / "out/sandstorm-mcp"
-    return router.exactly([str(binary), "serve"], env, certificates.parents[1], "127.0.0.1", port, context)
+    return router.exactly([str(router.program), "serve"], env, certificates.parents[1], "127.0.0.1", port, context)
 
 
 def test_long_output_and_many_clients_do_not_fill_the_memory(router):
@@ -122,14 +121,14 @@ NETWORK = 'network_get_ipaddr() { [ "$2" = lan ] && eval "$1=127.0.0.2"; }\n'
 
 
 @pytest.fixture
-def openwrt(binary, tmp_path):
+def openwrt(native, tmp_path):
     """A function: what `start_service` asks procd for, as a list of (kind, word); and the root it ran in."""
     root = tmp_path / "root"
     for name in ("bin", "dev", "etc", "lib/functions", "proc", "tmp", "usr/bin"):
         (root / name).mkdir(parents=True)
     (root / "bin/busybox").write_bytes(pathlib.Path("/bin/busybox").read_bytes())
     (root / "bin/busybox").chmod(0o755)
-    (root / "usr/bin/sandstorm-mcp").write_bytes(pathlib.Path(binary).read_bytes())
+    (root / "usr/bin/sandstorm-mcp").write_bytes(native.read_bytes())
     (root / "usr/bin/sandstorm-mcp").chmod(0o755)
     (root / "lib/functions.sh").write_text("")
     (root / "lib/functions/network.sh").write_text(NETWORK)
