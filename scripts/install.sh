@@ -112,6 +112,8 @@ is_loopback() { case $1 in 127.* | ::1 | \[::1\] | localhost) true ;; *) false ;
 host() { h=$(setting SANDSTORM_MCP_HOST); echo "${h:-127.0.0.1}"; }
 port() { p=$(setting SANDSTORM_MCP_PORT); echo "${p:-8080}"; }
 workspace() { w=$(setting SANDSTORM_WORKSPACE_ROOT); echo "${w:-/home/dev}"; }
+grace() { g=$(setting SANDSTORM_STOP_GRACE); echo "${g:-30}"; }
+stop_limit() { g=$(grace); echo $((${g%%.*} + 15)); }		# seconds: the grace, then what a server needs to end
 
 # ---- the files of each init system
 
@@ -155,7 +157,9 @@ EOF
 print_service() {
 	root=$(workspace) private=yes
 	case $root/ in /tmp/* | /var/tmp/*) private=no ;; esac
-	state=$(setting SANDSTORM_STATE_DIR)
+	paths=$(for p in "$root" "$(setting SANDSTORM_STATE_DIR)"; do
+		[ -z "$p" ] || printf ' "-%s"' "$p" | sed 's/%/%%/g'
+	done)
 	cat <<EOF
 # $mark
 [Unit]
@@ -167,13 +171,13 @@ After=network.target $name.socket
 Type=exec
 User=$user
 WorkingDirectory=~
-Environment=SANDSTORM_STOP_GRACE=30
+Environment=SANDSTORM_STOP_GRACE=$(grace)
 EnvironmentFile=$env_file
 ExecStart=$bin serve
 ExecReload=/bin/sh -c 'kill -HUP \$MAINPID'
 # calls that run get the grace to end; what the server has started ends with it
 KillMode=mixed
-TimeoutStopSec=45
+TimeoutStopSec=$(stop_limit)
 Restart=on-failure
 RestartSec=3
 RestartPreventExitStatus=2
@@ -181,7 +185,7 @@ RestartPreventExitStatus=2
 NoNewPrivileges=yes
 CapabilityBoundingSet=
 ProtectSystem=full
-ReadWritePaths=-$root${state:+ -$state}
+ReadWritePaths=${paths# }
 PrivateTmp=$private
 ProtectProc=invisible
 ProtectClock=yes
@@ -207,7 +211,7 @@ print_run() {
 # run [--log FILE] [ARG...]: becomes the server, with the settings of $env_file, as $user.
 set -eu
 bin=$bin user=$user
-export SANDSTORM_STOP_GRACE=30
+export SANDSTORM_STOP_GRACE=$(grace)
 EOF
 	cat <<'EOF'
 
@@ -270,7 +274,7 @@ command_args="--log /var/log/$name.log"
 pidfile="/run/$name-supervise.pid"
 respawn_delay=3
 respawn_max=0
-retry="TERM/45/KILL/5"
+retry="TERM/$(stop_limit)/KILL/5"
 required_files="$env_file"
 extra_started_commands="reload"
 
@@ -709,6 +713,7 @@ install() {
 	[ -n "$url" ] || [ -z "$domain" ] || url=https://$domain
 	[ -n "$url" ] || url=$([ -n "$(setting SANDSTORM_TLS_CERT)" ] && echo https || echo http)://$(host):$(port)
 	say "$("$bin" --version) serves $(workspace) at $url/mcp; the token is in $env_file"
+	say "for a client: claude mcp add --transport http sandstorm $url/mcp (and give it the token on the page it opens)"
 }
 
 uninstall() {

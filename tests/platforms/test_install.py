@@ -531,6 +531,33 @@ def test_mistakes_are_told(args, code, words):
     assert done.returncode == code and words in done.stderr and done.stderr.count("\n") == 1
 
 
+def test_what_the_tree_has_built_is_taken_else_it_is_built(machine, systemd):
+    """As in a clone: the script in scripts/, programs in out/."""
+    machine.run("sh", "-c", "mkdir /root/tree /root/tree/scripts && mv /root/kit/install.sh /root/tree/scripts && mv /root/kit/sandstorm-mcp /root/mine")
+    machine.write("/root/tree/Makefile", "all:\n\tmkdir -p out && cp /root/mine out/sandstorm-mcp\n")
+    machine.write("/usr/local/bin/make", "#!/bin/sh\ntouch /root/made\nmkdir -p $2/out && cp /root/mine $2/out/sandstorm-mcp\n", 0o755)
+    port = free_port()
+    env = {"SANDSTORM_MCP_PORT": str(port)}
+    machine.run("sh", "/root/tree/scripts/install.sh", env=env)
+    assert machine.path("/root/made").exists() and ask(port, machine.token()) == {}
+    machine.path("/root/made").unlink()
+    machine.run("sh", "-c", "mv /root/tree/out/sandstorm-mcp /root/tree/out/sandstorm-mcp-x86_64; echo bogus > /root/tree/out/sandstorm-mcp")
+    machine.run("sh", "/root/tree/scripts/install.sh", env=env)
+    assert not machine.path("/root/made").exists() and ask(port, machine.token()) == {}
+
+
+def test_paths_and_limits_of_the_settings_are_those_of_the_unit(machine, systemd):
+    machine.write(ENV, f"SANDSTORM_MCP_TOKEN=0123456789abcdef\nSANDSTORM_MCP_PORT={free_port()}\nSANDSTORM_STOP_GRACE=120\n"
+                  "SANDSTORM_WORKSPACE_ROOT='/srv/my work 100%'\nSANDSTORM_STATE_DIR=/var/lib/state\n", 0o600)
+    machine.install()
+    unit = machine.read(f"/etc/systemd/system/{SERVICE}")
+    assert 'ReadWritePaths="-/srv/my work 100%%" "-/var/lib/state"\n' in unit
+    assert "TimeoutStopSec=135\n" in unit and "SANDSTORM_STOP_GRACE=120\n" in unit
+    assert machine.path("/srv/my work 100%").is_dir()
+    done = machine.run("systemd-analyze", "verify", SERVICE)
+    assert "sandstorm-mcp" not in done.stdout + done.stderr
+
+
 def test_a_program_for_another_machine_is_refused_by_name(machine, systemd):
     (machine.kit / "sandstorm-mcp").write_bytes(elf(32, True))
     done = machine.install(ok=False)
