@@ -7,8 +7,9 @@
 #   --uninstall     takes the service away; the settings and the workspace stay
 #   --purge         the same, and the settings, the certificates and the user that was made; the workspace stays
 #   --print WHAT    prints and changes nothing: target, service, socket, openrc, procd, uci, inittab, run
-# Variables SANDSTORM_* become settings the first time: SANDSTORM_DOMAIN=mcp.example.com puts Caddy in front, where it is
-# packaged, else the server gets a certificate of its own. Settings are in /etc/sandstorm-mcp.env; what stands there stays.
+# SANDSTORM_DOMAIN, _MCP_HOST, _MCP_PORT, _WORKSPACE_ROOT and a few more variables become settings the first time. A domain puts
+# Caddy in front, where it is packaged; else all but loopback is served with a certificate made here. Settings are in
+# /etc/sandstorm-mcp.env; what stands there stays.
 # PREFIX is where the program goes (/usr/local).
 set -eu
 umask 022
@@ -26,7 +27,7 @@ has() { command -v "$1" > /dev/null 2>&1; }
 quiet() { "$@" > /dev/null 2>&1; }
 try() { said=$("$@" 2>&1) || die "$* failed: $said"; }
 
-usage() { sed -n '2,13s/^# \{0,1\}//p' "$0"; }
+usage() { sed -n '2,14s/^# \{0,1\}//p' "$0"; }
 while [ $# -gt 0 ]; do
 	case $1 in
 	--user | --binary | --init | --print)
@@ -108,10 +109,31 @@ setting() {
 }
 add() { [ -n "$(setting "$1" "$new_env")" ] || printf '%s=%s\n' "$1" "$2" >> "$new_env"; }
 
+# of OpenWrt's configuration, which tells there where and how it serves
+uci_option() { [ "$init$what" != procdprint ] && [ "$init" = procd ] && uci -q get "$name.main.$1"; }
+
 is_loopback() { case $1 in 127.* | ::1 | \[::1\] | localhost) true ;; *) false ;; esac }
-host() { h=$(setting SANDSTORM_MCP_HOST); echo "${h:-127.0.0.1}"; }
-port() { p=$(setting SANDSTORM_MCP_PORT); echo "${p:-8080}"; }
-workspace() { w=$(setting SANDSTORM_WORKSPACE_ROOT); echo "${w:-/home/dev}"; }
+host() {
+	h=$(setting SANDSTORM_MCP_HOST)
+	! i=$(uci_option interface) || h=$(uci -q get "network.$i.ipaddr") || h=$i
+	h=${h%%/*}
+	echo "${h:-127.0.0.1}"
+}
+port() { p=$(uci_option port) || p=$(setting SANDSTORM_MCP_PORT); echo "${p:-8080}"; }
+certificate() {
+	if [ "$init" = procd ]; then
+		[ "$(uci_option tls)" = 0 ] || echo "$tls/server.pem"
+	else
+		setting SANDSTORM_TLS_CERT
+	fi
+}
+workspace() { w=$(uci_option workspace) || w=$(setting SANDSTORM_WORKSPACE_ROOT); echo "${w:-/home/dev}"; }
+public_url() {
+	url=$(setting SANDSTORM_PUBLIC_URL)
+	[ -n "$url" ] || [ -z "$domain" ] || url=https://$domain
+	[ -n "$url" ] || url=http$([ -z "$(certificate)" ] || echo s)://$(addresses "$(port)" | head -n 1)
+	echo "${url%/}"
+}
 grace() { g=$(setting SANDSTORM_STOP_GRACE); echo "${g:-30}"; }
 stop_limit() { g=$(grace); echo $((${g%%.*} + 15)); }		# seconds: the grace, then what a server needs to end
 
@@ -659,16 +681,10 @@ start() {
 	esac
 }
 
-# With procd where and how it serves is told by UCI.
 ask() {
-	case $init in
-	procd)
-		address=$(uci -q get network.lan.ipaddr) || address=127.0.0.1
-		p=$(uci -q get $name.main.port) || p=8080
-		set -- "$1" --mcp-host "${address%/*}" --mcp-port "$p"
-		[ "$(uci -q get $name.main.tls)" = 0 ] || set -- "$@" --tls-cert $tls/server.pem ;;
-	esac
-	env -i PATH="$PATH" "$bin" health "$@" --env-file "$env_file"
+	set -- "$1" --env-file "$env_file" --mcp-host "$(host)" --mcp-port "$(port)"
+	[ -z "$(certificate)" ] || set -- "$@" --tls-cert "$(certificate)"
+	env -i PATH="$PATH" "$bin" health "$@"
 }
 
 answers() {
@@ -709,9 +725,7 @@ install() {
 	fi
 	rm -f "$bin.previous"
 	[ -z "$caddy" ] || set_up_caddy "$domain"
-	url=$(setting SANDSTORM_PUBLIC_URL)
-	[ -n "$url" ] || [ -z "$domain" ] || url=https://$domain
-	[ -n "$url" ] || url=$([ -n "$(setting SANDSTORM_TLS_CERT)" ] && echo https || echo http)://$(host):$(port)
+	url=$(public_url)
 	say "$("$bin" --version) serves $(workspace) at $url/mcp; the token is in $env_file"
 	say "for a client: claude mcp add --transport http sandstorm $url/mcp (and give it the token on the page it opens)"
 }

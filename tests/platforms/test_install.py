@@ -461,7 +461,7 @@ def test_on_openwrt_procd_and_uci_do_it(busybox):
     busybox.write("/etc/config/sandstorm-mcp", text.replace("'8080'", f"'{port}'"))
     mine = busybox.read("/etc/config/sandstorm-mcp")
     for _ in range(2):
-        busybox.install()
+        assert f"serves /tmp/sandstorm-mcp at https://127.0.0.2:{port}/mcp" in busybox.install().stdout
         context = ssl.create_default_context(cafile=busybox.path("/etc/sandstorm-mcp.tls/ca.pem"))
         assert shell(port, busybox.token(), "pwd", host="127.0.0.2", context=context).startswith("stdout:\n/tmp/sandstorm-mcp\n")
         assert busybox.read("/etc/config/sandstorm-mcp") == mine and busybox.path("/etc/enabled").exists()
