@@ -194,6 +194,24 @@ def test_a_program_that_does_not_serve_makes_place_for_the_one_before(machine, s
     assert ask(port, machine.token()) == {}
 
 
+def readme_calls():
+    block = re.search(r"### As a service.*?```sh\n(.*?)```", (REPOSITORY / "README.md").read_text(), re.S)[1]
+    return [line.partition("#")[0].strip() for line in block.splitlines()]
+
+
+@pytest.mark.parametrize("line", readme_calls())
+def test_what_the_readme_says_does_that(machine, systemd, line):
+    port = free_port()
+    done = machine.run("sh", "-c", line.replace("scripts/install.sh", "sh /root/kit/install.sh"), env={"SANDSTORM_MCP_PORT": str(port)})
+    context = None
+    if "0.0.0.0" in line:
+        context = ssl.create_default_context(cafile=machine.path("/etc/sandstorm-mcp.tls/ca.pem"))
+    assert ask(port, machine.token(), context=context) == {}
+    promised = {"mcp.example.com": "https://mcp.example.com/mcp", "0.0.0.0": f"https://0.0.0.0:{port}/mcp"}
+    url = next((url for word, url in promised.items() if word in line), f"http://127.0.0.1:{port}/mcp")
+    assert f"serves /home/dev at {url};" in done.stdout
+
+
 # -- the real systemd --------------------------------------------------------------------------------
 
 WORK = """set -e
@@ -567,15 +585,6 @@ def test_a_program_for_another_machine_is_refused_by_name(machine, systemd):
     port = free_port()
     machine.install(MCP_PORT=port)
     assert ask(port, machine.token()) == {}
-
-
-def test_the_lan_is_served_by_https(machine, systemd):
-    port = free_port()
-    done = machine.install(MCP_HOST="0.0.0.0", MCP_PORT=port)
-    assert f"https://0.0.0.0:{port}/mcp" in done.stdout and "SHA-256" in done.stdout.upper()
-    context = ssl.create_default_context(cafile=machine.path("/etc/sandstorm-mcp.tls/ca.pem"))
-    assert ask(port, machine.token(), context=context) == {}
-    assert "in clear text" not in systemd.log()
 
 
 # -- the end ---------------------------------------------------------------------------------------
