@@ -14,6 +14,8 @@ def main(fds, *program):
     spare = [os.dup(int(fd)) for fd in fds.split(",")]
     while min(spare) < FIRST + len(spare):          # none may be overwritten before its turn
         spare = [os.dup(fd) for fd in spare]
+    for fd in fds.split(","):       # the program gets each once
+        os.close(int(fd))
     for i, fd in enumerate(spare):
         os.dup2(fd, FIRST + i)
     os.environ.setdefault("LISTEN_FDS", str(len(spare)))
