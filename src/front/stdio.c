@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,6 +29,7 @@ static struct {
 	struct timer grace;
 	bool ended;              /* no more input */
 	bool broken;             /* nobody reads us */
+	unsigned hangup;         /* LOOP_HANGUP while standard output can tell that nobody does */
 	int in_flags, out_flags; /* as found; -1: left alone */
 } io;
 
@@ -112,14 +114,29 @@ static void out_flush(struct task *t)
 	while (out_write())
 		;
 	if (!io.broken)
-		watch_want(&io.out, io.events.len || io.first ? LOOP_WRITE : 0);
+		watch_want(&io.out, io.hangup | (io.events.len || io.first ? LOOP_WRITE : 0));
 	in_pump();
 	end_when_idle();
 }
 
+/*
+ * A client that was killed leaves no one to read the answers of what still runs. One that only
+ * said that it will send no more, on a socket, still reads: that is its last news.
+ */
+static void out_hangup(void)
+{
+	struct pollfd p = { .fd = STDOUT_FILENO };
+
+	if (poll(&p, 1, 0) > 0)
+		out_broken();
+	io.hangup = 0;
+}
+
 static void out_ready(struct watch *w, unsigned events)
 {
-	(void)w, (void)events;
+	(void)w;
+	if (events & LOOP_HANGUP)
+		out_hangup();
 	loop_defer(&io.flush);
 }
 
@@ -273,16 +290,23 @@ static void in_ready(struct watch *w, unsigned events)
 
 /* --- start and end --- */
 
+/* What has another end, which may be slow or go away. */
+static bool two_ended(int fd)
+{
+	struct stat st;
+
+	return fstat(fd, &st) == 0 && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode));
+}
+
 /*
  * Non-blocking only where it can matter, since the flag belongs to the open file, which our parent
  * may share. Gives the flags to restore, or -1.
  */
 static int set_nonblock(int fd)
 {
-	struct stat st;
 	int flags;
 
-	if (fstat(fd, &st) < 0 || !(S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
+	if (!two_ended(fd))
 		return -1;
 	flags = fcntl(fd, F_GETFL);
 	if (flags < 0 || (flags & O_NONBLOCK) || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
@@ -312,7 +336,8 @@ int stdio_start(void)
 	r = watch_add(&io.in, STDIN_FILENO, LOOP_READ);
 	if (r < 0)
 		return r;
-	return watch_add(&io.out, STDOUT_FILENO, 0);
+	io.hangup = two_ended(STDOUT_FILENO) ? LOOP_HANGUP : 0;
+	return watch_add(&io.out, STDOUT_FILENO, io.hangup);
 }
 
 void stdio_restore(void)

@@ -246,6 +246,31 @@ def test_a_client_that_goes_away_ends_the_server_and_its_commands(host):
     host.wait_no_descendants(0.3)
 
 
+def test_a_client_that_is_killed_ends_the_commands_it_waits_for(host):
+    """The inspector at Control-C: both its pipes close, it sends nothing more."""
+    host.start_call("terminal_exec", command="sleep 100")
+    host.wait_descendants(1)
+    host.close_stdin()
+    host.close_stdout()
+    assert host.wait_exit(3) == 0
+    host.wait_no_descendants(0.3)
+
+
+def test_a_client_on_a_socket_that_will_send_no_more_still_gets_its_answer(binary, workspace):
+    """Decision 48: calls finish at the end of input; only the other direction is closed."""
+    ours, theirs = socket.socketpair()
+    with subprocess.Popen([binary, "--tools", "host"], env=clean_environment(workspace, {}), stdin=theirs, stdout=theirs,
+                          stderr=subprocess.DEVNULL) as process, ours:
+        theirs.close()
+        call = {"name": "terminal_exec", "arguments": {"command": "sleep 0.5; echo done"}}
+        ours.sendall(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}).encode() + b"\n")
+        ours.shutdown(socket.SHUT_WR)
+        ours.settimeout(10)
+        answer = b"".join(iter(lambda: ours.recv(65536), b""))
+        assert "done" in first_text(json.loads(answer)["result"])
+        assert process.wait(10) == 0
+
+
 def test_a_killed_server_leaves_nothing_that_hinders_the_next(server, workspace):
     """mcp.md section 1: started twice, killed, started again; no lock."""
     first, second = server(), server()
