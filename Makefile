@@ -81,7 +81,7 @@ COMPILE.check-clang = clang -Werror $(call PRODUCT,clang)
 COMPILE.unit = $(HOST_CC) $(OURS) $(SANITIZE) -fsanitize=address,undefined
 COMPILE.fuzz = $(FUZZ_CC) $(OURS) $(SANITIZE) -fsanitize=address,undefined,fuzzer-no-link
 
-.PHONY: all targets platforms run help vendor need-build fixtures test check unit fuzz-programs fuzz build-tests e2e interop pages size fmt docs dist image-files \
+.PHONY: all targets platforms run help vendor need-build fixtures test check unit fuzz-programs fuzz build-tests e2e interop interop-table pages size fmt docs dist image-files \
 	install clean distclean FORCE
 .DELETE_ON_ERROR:
 all: $(BIN)
@@ -244,13 +244,30 @@ build-tests: $(BIN) build/venv/.ready ## tests of vendoring, the binary, reprodu
 e2e: $(BIN) build/venv/.ready ## tests that talk to the real binary; they wait more than they work, so four at once
 	$Q$(PYTEST) -n 4 tests/e2e
 
-build/interop/.ready: tests/interop/package.json
+# clients of others, as pinned by lock files; what is built is built for speed of building
+build/interop/.ready: $(addprefix tests/interop/,package.json package-lock.json)
 	$(call say,NPM,build/interop)
 	$Qscripts/need interop
-	$Qmkdir -p build/interop && cp $< build/interop && cd build/interop && npm install --no-audit --no-fund --loglevel=error && touch .ready
-interop: $(BIN) fixtures build/venv/.ready build/interop/.ready ## clients, proxies and the conformance suite against the real binary
-	$Qscripts/need servers
-	$QSANDSTORM_FIXTURES=$(CURDIR)/$B/sandstorm-mcp-fixtures $(PYTEST) tests/interop --ignore tests/interop/test_pages.py
+	$Qmkdir -p $(@D) && cp $^ $(@D) && cd $(@D) && npm install --no-audit --no-fund --loglevel=error && touch .ready
+build/interop/python-1/.ready: tests/interop/python-1.txt
+	$(call say,VENV,$(@D))
+	$Qrm -rf $(@D) && $(PYTHON) -m venv $(@D) && $(@D)/bin/pip install -q --disable-pip-version-check -r $< && touch $@
+build/interop/go/client: $(addprefix tests/interop/go/,main.go go.mod go.sum) scripts/go
+	$(call say,GO,$@)
+	$Qscripts/go build -C tests/interop/go -o $(CURDIR)/$@ .
+build/interop/rust/debug/interop: $(addprefix tests/interop/rust/,main.rs Cargo.toml Cargo.lock)
+	$(call say,CARGO,$@)
+	$Qcd tests/interop/rust && cargo build -q --locked --target-dir $(CURDIR)/build/interop/rust
+	@touch $@
+CLIENTS := $(addprefix build/interop/,.ready python-1/.ready go/client rust/debug/interop)
+interop: ## clients of others, proxies and the conformance suite against the real binary; the README's table of them
+	@scripts/need test interop servers
+	@$(MAKE) $(BIN) fixtures build/venv/.ready $(CLIENTS)
+	@rm -rf build/interop/results
+	$Q$(PYTEST) -n 2 tests/interop --ignore tests/interop/test_pages.py --ignore tests/interop/test_table.py
+	$Q$(PYTEST) tests/interop/test_table.py
+interop-table: ## write that table anew from what the last `make interop` has seen
+	@scripts/interop-table --write build/interop/results README.md
 pages: $(BIN) build/venv/.ready build/interop/.ready ## the pages in Chromium: screenshots in build/pages, accessibility, keyboard
 	$Qscripts/need pages
 	$Q$(PYTEST) tests/interop/test_pages.py

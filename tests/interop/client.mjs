@@ -1,48 +1,62 @@
-// Connects the official TypeScript client as told by the JSON in the first argument, does what a user's program would do,
-// and prints what came of it as one JSON object. Lies beside node_modules when it runs (test_interop.py copies it there).
-//
-//   { "url", "token" } or { "command", "args", "env" }     the server
-//   "mode"                                                 "legacy", "auto" or { "pin": "2026-07-28" }
+// The official TypeScript client, walked through the course of course.py, which says what goes in and what comes out.
+// Lies beside node_modules when it runs (conftest.py copies it there).
+import { createInterface } from 'node:readline';
 import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 
-const told = JSON.parse(process.argv[2]);
-const found = { progress: [] };
+const [era, target, ...words] = process.argv.slice(2);
+const modes = { legacy: 'legacy', auto: 'auto', pinned: { pin: '2026-07-28' } };
+const name = '\u00e5\u00df\u65e5\u672c\u8a9e\u{1f980}';
+const driver = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+
+const tell = (step, found) => console.log(JSON.stringify({ step, ...found }));
 
 function transport() {
-	if (told.command)
-		return new StdioClientTransport({ command: told.command, args: told.args, env: told.env });
-	return new StreamableHTTPClientTransport(new URL(told.url), {
-		requestInit: { headers: { Authorization: `Bearer ${told.token}` } },
+	if (target === '--')
+		return new StdioClientTransport({ command: words[0], args: words.slice(1), env: process.env });
+	return new StreamableHTTPClientTransport(new URL(target), {
+		requestInit: { headers: process.env.MCP_TOKEN ? { Authorization: `Bearer ${process.env.MCP_TOKEN}` } : {} },
 	});
+}
+
+const client = new Client({ name: 'interop-typescript', version: '1' }, { versionNegotiation: { mode: modes[era] } });
+
+async function call(tool, args, options) {
+	const result = await client.callTool({ name: tool, arguments: args }, options);
+	return { failed: result.isError === true, text: result.content.map((block) => block.text).join('') };
 }
 
 async function refusal(work) {
 	try {
-		return { result: await work() };
+		return { answer: await work };
 	} catch (error) {
 		return { code: error.code, message: String(error.message) };
 	}
 }
 
-const client = new Client({ name: 'interop', version: '1' }, { versionNegotiation: { mode: told.mode } });
-const call = (name, args, options) => client.callTool({ name, arguments: args }, options);
-
 await client.connect(transport());
-found.version = client.getNegotiatedProtocolVersion();
-found.tools = (await client.listTools()).tools.map((tool) => tool.name);
-found.written = await call('file_write', { path: 'ts.txt', content: 'a\r\nb \u20ac \u{1f600}' });
-found.read = await call('file_read', { path: 'ts.txt' });
-found.failed = await call('file_read', { path: 'none' });
-found.unknown = await refusal(() => call('n\u00f6pe', {}));
-found.long = await call('terminal_exec', { command: 'for i in 1 2 3; do echo step $i; sleep 0.45; done' }, {
-	onprogress: (p) => found.progress.push([p.progress, p.message]),
-});
-found.aborted = await refusal(() => call('terminal_exec', { command: 'echo $$ > pid; exec sleep 60', timeout: 3 }, {
-	signal: AbortSignal.timeout(400),
-}));
-found.after = await call('terminal_exec', { command: 'echo on' });
-if (told.mode === 'legacy')
-	found.ping = await client.ping();
+tell('connect', { protocol: client.getNegotiatedProtocolVersion() });
+tell('list', { tools: (await client.listTools()).tools.map((tool) => tool.name) });
+tell('write', await call('file_write', { path: `${name}.txt`, content: name }));
+tell('read', await call('file_read', { path: `${name}.txt` }));
+tell('error', await call('file_read', { path: 'none' }));
+tell('unknown', await refusal(call('n\u00f6pe', {})));
+
+const seen = [];
+const command = 'for i in 1 2 3; do echo line $i; sleep 0.6; done';
+const answer = await call('terminal_exec', { command }, { onprogress: (p) => seen.push([p.progress, p.message]) });
+tell('progress', { seen, ...answer });
+
+const abort = new AbortController();
+const running = refusal(call('terminal_exec', { command: 'echo $$ > pid; exec sleep 60', timeout: 5 },
+	{ signal: abort.signal }));
+await driver.next();
+abort.abort();
+tell('abort', await running);
+await driver.next();
+tell('after', await call('terminal_exec', { command: 'echo on' }));
+if (era === 'legacy')
+	tell('ping', { answer: await client.ping() });
 await client.close();
-console.log(JSON.stringify(found));
+tell('close');
+process.exit();

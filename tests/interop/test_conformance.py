@@ -24,7 +24,6 @@ from httpwire import free_port
 from oauthwire import register
 from suite import HERE, Baseline, Run, Suite
 
-NODE = 22
 REVISIONS = ["2025-06-18", "2025-11-25", "2026-07-28"]
 TOOL_CALLS = [f"tools-call-{kind}" for kind in
               ["simple-text", "image", "audio", "embedded-resource", "mixed-content", "error", "with-progress"]]
@@ -35,16 +34,6 @@ NOT_APPLICABLE = {"server-session-lifecycle", "tasks-status-notifications"}
 # checks that pass on the build with the fixture tools, where a scenario has many
 PASSED_WITH_FIXTURES = {"server-stateless": 28, "http-header-validation": 14, "http-custom-header-server-validation": 10,
                         "json-schema-2020-12": 8, "caching": 4}
-
-
-@pytest.fixture
-def node(clients):
-    """A Node that is new enough for the suite."""
-    for path in ["node", *clients.glob("node_modules/node-linux-*/bin/node")]:
-        version = subprocess.run([path, "--version"], capture_output=True).stdout.decode()
-        if int(version.lstrip("v").split(".")[0] or 0) >= NODE:
-            return path
-    pytest.fail(f"no Node {NODE} here, and none in {clients}: run make interop")
 
 
 @pytest.fixture

@@ -1,23 +1,23 @@
 """mcp-remote, which lends HTTP and a sign-in to clients that only speak stdio; the TypeScript client stands behind it.
 
-conformance section 6 says how it behaves. `person.py` plays the browser it opens.
+Issue 8, point 2; conformance section 6 says how it behaves. `person.py` plays the browser it opens.
 """
 
-import json
 import sys
 
 import pytest
 
+import programs
 from conftest import HERE
-from contract import NAMES
+from course import Client, Course
 from httpwire import free_port
 from process import clean_environment
-from test_interop import run, text_of
+from results import record
 
 
 @pytest.fixture
-def bridged(web, clients, workspace, tmp_path):
-    """Runs the TypeScript client against a new mcp-remote with these further words; what the client found."""
+def bridged(web, clients, node, workspace, tmp_path):
+    """Walks the course through a new mcp-remote with these further words."""
     browser = tmp_path / "x-www-browser"
     browser.write_text(f"#!/bin/sh\nexec '{sys.executable}' '{HERE / 'person.py'}' \"$1\"\n")
     browser.chmod(0o755)
@@ -26,33 +26,34 @@ def bridged(web, clients, workspace, tmp_path):
         "PERSON_TOKEN": web.token, "PERSON_VISITS": str(tmp_path / "visits")})
     env["PATH"] = f"{tmp_path}:{env['PATH']}"
 
-    def connect(*words):
-        argv = ["node_modules/mcp-remote/dist/proxy.js", web.url, str(free_port()), "--allow-http",
+    def walk(way, era, *words):
+        (workspace / "pid").unlink(missing_ok=True)
+        argv = [node, "node_modules/mcp-remote/dist/proxy.js", web.url, str(free_port()), "--allow-http",
                 "--transport", "http-only", *words]
-        told = {"command": "node", "args": argv, "env": env, "mode": "legacy"}
-        return json.loads(run("node", "client.mjs", json.dumps(told), cwd=clients, env=env, timeout=120))
-    connect.visits = lambda: (tmp_path / "visits").read_text().splitlines() if (tmp_path / "visits").exists() else []
-    return connect
+        name = f"{programs.REMOTE}, {way}"
+        with record(name, programs.version(clients, programs.REMOTE), "http", era) as r:
+            client = Client([*programs.program(clients, node, programs.TYPESCRIPT), era, "--", *argv], clients, env,
+                            tmp_path / "client.log")
+            try:
+                Course(client, workspace, era, lasting=True).walk(r)
+            finally:
+                client.end()
+    walk.visits = lambda: (tmp_path / "visits").read_text().splitlines() if (tmp_path / "visits").exists() else []
+    return walk
 
 
-def good(found, workspace):
-    assert found["tools"] == NAMES
-    assert text_of(found["written"]).startswith("Written ") and (workspace / "ts.txt").exists()
-    assert found["failed"]["isError"] and found["unknown"]["code"] == -32602
-    assert "step 3" in text_of(found["long"]) and found["progress"]
-    assert text_of(found["after"]) == "stdout:\non\n\n\nexit_code: 0" and found["ping"] == {}
-    return True
-
-
-def test_with_a_header(bridged, web, workspace):
+@pytest.mark.parametrize("era", programs.ERAS[programs.REMOTE])
+def test_with_a_header(bridged, web, era):
     """README: no sign-in is asked for."""
-    assert good(bridged("--header", f"Authorization: Bearer {web.token}"), workspace)
+    bridged("header", era, "--header", f"Authorization: Bearer {web.token}")
     assert bridged.visits() == []
 
 
-def test_signing_in_once(bridged, web, workspace):
+@pytest.mark.parametrize("era", programs.ERAS[programs.REMOTE])
+def test_signing_in_once(bridged, era):
     """Issue 7, shown by: 401, metadata, registration, the page, the code at a loopback port, tokens; kept for next time."""
-    assert good(bridged(), workspace)
+    bridged("sign-in", era)
     (asked,) = bridged.visits()
     assert "code_challenge_method=S256" in asked and "resource=" in asked
-    assert good(bridged(), workspace) and len(bridged.visits()) == 1
+    bridged("sign-in", era)
+    assert len(bridged.visits()) == 1

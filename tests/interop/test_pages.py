@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from test_interop import run
+from programs import run
 
 PAGES = {"home": 200, "home-private-ca": 200, "authorize": 200, "authorize-tools": 200, "wrong-token": 401,
          "too-many": 429, "unknown-client": 400, "other-address": 400}
@@ -25,7 +25,7 @@ def browser():
 
 
 @pytest.fixture
-def seen(servers, clients, browser, binary, tmp_path):
+def seen(servers, clients, node, browser, binary, tmp_path):
     out = clients.parent / "pages"
     shutil.rmtree(out, ignore_errors=True)
     out.mkdir()
@@ -34,7 +34,7 @@ def seen(servers, clients, browser, binary, tmp_path):
     private = servers.start(tls=tmp_path / "tls")
     told = {"url": web.url.removesuffix("/mcp"), "private": private.url.removesuffix("/mcp"), "token": web.token,
             "out": str(out), "chromium": browser}
-    found = json.loads(run("node", "pages.mjs", json.dumps(told), cwd=clients, timeout=240))
+    found = json.loads(run(node, "pages.mjs", json.dumps(told), cwd=clients, timeout=240))
     return {**found, "url": told["url"], "out": out}
 
 

@@ -7,19 +7,19 @@ import json
 
 import pytest
 
+from programs import Inspector
 from sandbox import NAMES, environment
-from test_interop import Inspector
 
 
 @pytest.fixture(params=["legacy", "auto", "modern"])
-def inspector(request, clients, binary, master, tmp_path):
+def inspector(request, clients, node, binary, master, tmp_path):
     command = tmp_path / "server"       # the inspector hands on neither our variables nor options
     given = {name: value for name, value in environment(master).items() if name.startswith("SANDSTORM_")}
     lines = [f"export {name}='{value}'" for name, value in given.items()]
     command.write_text("\n".join(["#!/bin/sh", *lines, f"exec '{binary}' 2>>'{tmp_path}/log'"]) + "\n")
     command.chmod(0o755)
     env = {**environment(master, token=None), "HOME": str(tmp_path)}
-    yield Inspector(clients, [command], env, "--protocol-era", request.param)
+    yield Inspector(clients, node, [command], env, "--protocol-era", request.param)
     log = (tmp_path / "log").read_text()
     assert not [secret for secret in master.secrets() if secret in log] and master.violations() == []
 
