@@ -257,7 +257,7 @@ build/interop/go/client: $(addprefix tests/interop/go/,main.go go.mod go.sum) sc
 	$Qscripts/go build -C tests/interop/go -o $(CURDIR)/$@ .
 build/interop/rust/debug/interop: $(addprefix tests/interop/rust/,main.rs Cargo.toml Cargo.lock)
 	$(call say,CARGO,$@)
-	$Qcd tests/interop/rust && cargo build -q --locked --target-dir $(CURDIR)/build/interop/rust
+	$Qcd tests/interop/rust && MAKEFLAGS= cargo build -q --locked --target-dir $(CURDIR)/build/interop/rust
 	@touch $@
 CLIENTS := $(addprefix build/interop/,.ready python-1/.ready go/client rust/debug/interop)
 interop: ## clients of others, proxies and the conformance suite against the real binary; the README's table of them

@@ -6,11 +6,15 @@ import subprocess
 import pytest
 
 README = "before\n<!-- clients:begin -->\nold\n<!-- clients:end -->\nafter\n"
-SEEN = [
-    {"client": "B", "version": "1.0", "transport": "stdio", "era": "auto", "protocol": "2026-07-28", "steps": {"list": "ok", "read": "ok"}},
-    {"client": "B", "version": "1.0", "transport": "http", "era": "auto", "protocol": "2026-07-28", "steps": {"list": "ok", "read": "ok"}},
-    {"client": "B", "version": "1.0", "transport": "http", "era": "legacy", "protocol": "2025-11-25", "steps": {"list": "ok"}},
-]
+
+
+def client(transport, era, protocol, *steps):
+    return {"client": "B", "version": "1.0", "transport": transport, "era": era, "protocol": protocol,
+            "steps": {step: "ok" for step in steps}}
+
+
+SEEN = [client("stdio", "auto", "2026-07-28", "list", "read"), client("http", "auto", "2026-07-28", "list", "read"),
+        client("http", "legacy", "2025-11-25", "list")]
 SUITE = {"what": "scenarios of 2026-07-28, shipped build", "version": "0.2", "passed": 3, "listed": 2, "failed": 0}
 TABLE = """before
 <!-- clients:begin -->
@@ -49,16 +53,22 @@ def test_the_table_is_written_and_then_holds(table):
     assert table(readme=TABLE) == (0, "", TABLE)
 
 
-@pytest.mark.parametrize("seen", [SEEN, [*SEEN[1:], SUITE], [*SEEN, {**SUITE, "passed": 4}], [{**SEEN[0], "version": "1.1"}, *SEEN[1:], SUITE],
-                                  [{**SEEN[0], "steps": {"list": "ok"}}, *SEEN[1:], SUITE]])
+@pytest.mark.parametrize("seen", [
+    SEEN,
+    [*SEEN[1:], SUITE],
+    [*SEEN, {**SUITE, "passed": 4}],
+    [{**SEEN[0], "version": "1.1"}, *SEEN[1:], SUITE],
+    [{**SEEN[0], "steps": {"list": "ok"}}, *SEEN[1:], SUITE],
+], ids=["no suite", "a client less", "another count", "another version", "a step less"])
 def test_what_did_not_run_or_runs_otherwise_is_told(table, seen):
-    """A client or the suite is missing, another count, another version, a step that is missing."""
     status, said, readme = table(seen=seen, readme=TABLE)
     assert status == 1 and "make interop-table" in said and readme == TABLE
 
 
-@pytest.mark.parametrize(("failed", "words"), [({**SEEN[0], "steps": {"list": "ok", "read": "no such file"}}, "B 1.0, stdio, auto, read: no such file"),
-                                               ({**SUITE, "failed": 1}, "scenarios of 2026-07-28, shipped build: 1 failed")])
+@pytest.mark.parametrize(("failed", "words"), [
+    ({**SEEN[0], "steps": {"list": "ok", "read": "no such file"}}, "B 1.0, stdio, auto, read: no such file"),
+    ({**SUITE, "failed": 1}, "scenarios of 2026-07-28, shipped build: 1 failed"),
+], ids=["a client", "the suite"])
 def test_a_failure_is_never_written_into_the_table(table, failed, words):
     for options in [], ["--write"]:
         status, said, readme = table(*options, seen=[*SEEN, failed], readme=TABLE)

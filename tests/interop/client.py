@@ -1,4 +1,4 @@
-"""The official Python client, 2.x or 1.x, walked through the course of course.py, which says what goes in and what comes out."""
+"""The official Python client, 2.x or 1.x, walked through the course of course.py, which says what goes in and comes out."""
 
 import contextlib
 import importlib.metadata

@@ -79,7 +79,7 @@ class Course:
     """Judges one client's run over one transport in one era."""
 
     def __init__(self, client, workspace, era, lasting=False):
-        """lasting: an aborted command runs to its own limit, since nothing that the server sees ends it (decisions 4 and 47)."""
+        """lasting: an aborted command runs to its own limit: nothing that the server sees ends it (decisions 4 and 47)."""
         self.client, self.workspace, self.era, self.lasting = client, workspace, era, lasting
 
     def walk(self, record):
