@@ -20,20 +20,14 @@ def make(tree, *args, ok=True):
 
 
 @pytest.fixture(scope="module")
-def tree_with_libraries(copy_of_tree, build, target):
-    """A function that gives a new clone in which the libraries are built already, as after one `make`."""
-    def new():
-        tree = copy_of_tree()
-        (tree / "build" / target).mkdir(parents=True)
-        for name in ("musl", "libbearssl.a", ".settings"):
-            (shutil.copytree if (build / name).is_dir() else shutil.copy2)(build / name, tree / "build" / target / name)
-        return tree
-    return new
+def new_tree(copy_of_tree, add_libraries):
+    """A function that gives a new clone, as after one `make` but for the anchors."""
+    return lambda: add_libraries(copy_of_tree(), objects=True)
 
 
 @pytest.fixture(scope="module")
-def tree(tree_with_libraries):
-    return tree_with_libraries()
+def tree(new_tree):
+    return new_tree()
 
 
 @pytest.fixture(scope="module")
@@ -54,8 +48,8 @@ def test_the_binary_tells_the_anchor_it_was_built_with(tree, built):
     assert f"SHA-256:        {digest}\n" in verbose(tree)
 
 
-def test_the_same_anchor_gives_the_same_bytes_elsewhere_whatever_stands_around_it(tree_with_libraries, built, tmp_path):
-    other = tree_with_libraries()
+def test_the_same_anchor_gives_the_same_bytes_elsewhere_whatever_stands_around_it(new_tree, built, tmp_path):
+    other = new_tree()
     (tmp_path / "ours.pem").write_text("subject=sandstorm\n\n" + (DATA / "ca.pem").read_text() + "\nmade in 2020\n")
     make(other, f"CA={tmp_path / 'ours.pem'}")
     assert (other / "out/sandstorm-mcp").read_bytes() == built

@@ -1,5 +1,7 @@
-"""Same sources, same bytes: the whole product, libraries included, is built once more in another folder."""
+"""Same sources, same bytes: the product, in long runs the libraries too, is built once more in another folder."""
 import hashlib
+
+from conftest import long
 
 
 def digest(path):
@@ -11,6 +13,7 @@ def test_two_builds_in_different_folders_give_the_same_binary(binary, offline_bu
     assert digest(tree / "out/sandstorm-mcp") == digest(binary)
 
 
+@long
 def test_two_builds_in_different_folders_give_the_same_libraries(build, target, offline_build):
     tree, _ = offline_build
     for name in ("musl/lib/libc.a", "musl/lib/rcrt1.o", "libbearssl.a"):

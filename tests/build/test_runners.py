@@ -116,3 +116,13 @@ def test_bearssl_is_not_built_unless_each_correction_changes_what_it_should(tmp_
     assert done.returncode == 1
     assert f"the correction of {name} {said}" in done.stderr
     assert not (tmp_path / "out.a").exists()
+
+
+def test_a_warning_stops_the_check_but_not_the_build(copy_of_tree, add_libraries):
+    tree = add_libraries(copy_of_tree(), objects=True)
+    with open(tree / "src/base/percent.c", "a") as file:
+        file.write("void nobody_declared_me(void)\n{\n}\n")
+    run("make", cwd=tree)
+    done = run("make", "check", cwd=tree, ok=False)
+    assert done.returncode != 0
+    assert "nobody_declared_me" in done.stdout and "check: a compiler has something to say" in done.stderr
