@@ -21,6 +21,7 @@
 #include "loop/loop.h"
 #include "loop/proc.h"
 #include "loop/worker.h"
+#include "turn.h"
 
 #define CHECK(what)                                                                                \
 	do {                                                                                       \
@@ -46,7 +47,7 @@ static inline void apart(void (*test)(void))
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		alarm(30);
+		alarm(90);
 		apart_loop();
 		test();
 		child_end_all();
@@ -91,9 +92,20 @@ static inline bool alive(pid_t pid)
 
 static inline bool gone_soon(pid_t pid)
 {
-	for (int i = 0; i < 200 && alive(pid); i++)
+	for (int i = 0; i < 2000 && alive(pid); i++)
 		usleep(10000);
 	return !alive(pid);
+}
+
+/* Waits for something to come true, with the loop turning. */
+#define AWAIT(what) RUN_UNTIL(what, CHECK)
+
+/* Does this process have children, be it only to be reaped? */
+static inline bool childless(void)
+{
+	siginfo_t info;
+
+	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) < 0 && errno == ECHILD;
 }
 
 /* How many descriptors this process has open. */

@@ -29,7 +29,7 @@ static inline void run_done(struct child *c)
 
 static inline int run_start(struct run *r, const char *const *argv, int64_t limit_ms)
 {
-	*r = (struct run){ .began = clock_ms() };
+	*r = (struct run){ .began = loop_now() };
 	CHECK(capture_open(&r->out, 64 * KIB) == 0);
 	CHECK(capture_open(&r->err, 64 * KIB) == 0);
 	r->c.path = argv[0];

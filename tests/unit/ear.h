@@ -54,22 +54,6 @@ static inline void ear_open(struct ear *e, unsigned want)
 	CHECK(watch_add(&e->w, ends[0], want) == 0);
 }
 
-static inline void stop_fire(struct timer *t)
-{
-	(void)t;
-	loop_stop(0);
-}
-
-/* A few turns, with time for whatever should not come. */
-static inline void run_ms(int64_t ms)
-{
-	struct timer t = { .fire = stop_fire };
-
-	timer_set(&t, ms);
-	loop_run();
-	timer_clear(&t);
-}
-
 /* A test of that name in a process of its own, where nothing of the others is left. */
 #define APART(name)                                                                                \
 	static void test_##name(void **state)                                                      \

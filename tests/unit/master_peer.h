@@ -1,11 +1,13 @@
 /*
  * The sandbox tools behind a client (peer.h) and before a master that is a list of replies: the
- * functions of http/client.h are played here, so that nothing goes over a network.
+ * functions of http/client.h are played here, so that nothing goes over a network and time flies.
  */
 #ifndef MASTER_PEER_H
 #define MASTER_PEER_H
 
+#include "fly.h"
 #include "peer.h"
+#include "turn.h"
 
 #include "proxy/master.h"
 #include "proxy/proxy.h"
@@ -122,6 +124,7 @@ void http_client_setup(const struct http_origin *o, const struct tls_roots *root
 
 static inline int master_begin(void **state)
 {
+	time_fly();
 	return peer_start(state);
 }
 
@@ -207,16 +210,10 @@ static inline const char *text_of(const char *answer)
 	"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/"                                         \
 	"cancelled\",\"params\":{\"requestId\":1}}"
 
-static inline void stop_turning(struct timer *t)
-{
-	(void)t;
-	loop_stop(0);
-}
-
 /* Answers stop the loop as well. */
 static inline void run_for(int64_t ms)
 {
-	struct timer t = { .fire = stop_turning };
+	struct timer t = { .fire = turn_over };
 
 	for (timer_set(&t, ms); t.set;)
 		loop_run();

@@ -49,7 +49,7 @@ static void killed(void)
 {
 	struct run r;
 
-	run_shell(&r, "kill -9 $$", 5000);
+	run_shell(&r, "kill -9 $$", 30000);
 	CHECK(child_exit_code(&r.c) == -9);
 	CHECK(!r.c.timed_out);
 }
@@ -64,7 +64,7 @@ static void flood(void)
 {
 	struct run r;
 
-	run_shell(&r, "head -c 20000000 /dev/zero; echo end", 20000);
+	run_shell(&r, "head -c 20000000 /dev/zero; echo end", 30000);
 	CHECK(r.out.total == 20000004);
 	CHECK(r.out.b.len == 64 * KIB);
 	CHECK(strcmp(text_of(&r.out) + 64 * KIB - 4, "end\n") == 0);
@@ -164,7 +164,7 @@ static void sealed_one_by_one(void)
 
 	apart_without(SYS_close_range, ENOSYS);
 	CHECK(dup2(open("/etc/passwd", O_RDONLY), 77) == 77);
-	run_shell(&r, "ls /proc/self/fd | tr '\\n' ' '", 5000);
+	run_shell(&r, "ls /proc/self/fd | tr '\\n' ' '", 30000);
 	CHECK(output_is(&r, "0 1 2 3 "));
 }
 
@@ -184,7 +184,7 @@ static void limit_back(void)
 	original.rlim_cur = 123;
 	child_descriptors(&original);
 	CHECK(setrlimit(RLIMIT_NOFILE, &raised) == 0);
-	run_shell(&r, "ulimit -n", 5000);
+	run_shell(&r, "ulimit -n", 30000);
 	CHECK(output_is(&r, "123\n"));
 }
 

@@ -2,20 +2,43 @@
  * The end of commands: by their limit, by us, by themselves, and that nothing of them is left then.
  */
 #include "child_run.h"
+#include "fly.h"
 
 #include <fcntl.h>
 #include <sys/ptrace.h>
 
-static struct timer later; /* what a test does while the command runs */
+enum { LIMIT_MS = 40 * 1000 };
+
+/* Starts a command, and gives the number that it prints. */
+static pid_t begin(struct run *r, const char *command)
+{
+	const char *argv[] = { "/bin/sh", "-c", command, NULL };
+
+	CHECK(run_start(r, argv, LIMIT_MS) == 0);
+	AWAIT(strchr(text_of(&r->out), '\n'));
+	CHECK(!r->done && !r->c.timed_out);
+	return printed_pid(r);
+}
+
+/* Lets the time pass that it was given, and waits for its end. */
+static void pass_limit(struct run *r)
+{
+	time_fly();
+	while (!r->c.timed_out)
+		run_ms(1000);
+	time_walk();
+	AWAIT(r->done);
+	CHECK(r->done == 1 && r->c.timed_out && child_count() == 0);
+}
 
 static void limited(void)
 {
 	struct run r;
 
-	run_shell(&r, "echo early; sleep 60", 200);
-	CHECK(r.c.timed_out);
-	CHECK(output_is(&r, "early\n"));
-	CHECK(took(&r) >= 200 && took(&r) < 900);
+	begin(&r, "echo $$; sleep 60");
+	pass_limit(&r);
+	CHECK(child_exit_code(&r.c) == -SIGTERM && !r.c.killed);
+	CHECK(took(&r) >= LIMIT_MS && took(&r) < 60000);
 }
 
 static void test_the_limit_ends_it_and_keeps_the_output(void **state)
@@ -28,10 +51,10 @@ static void stubborn(void)
 {
 	struct run r;
 
-	run_shell(&r, "trap '' TERM; echo $$; while :; do sleep 1; done", 200);
-	CHECK(r.c.timed_out);
-	CHECK(child_exit_code(&r.c) == -SIGKILL);
-	CHECK(took(&r) >= 200 + KILL_GRACE_MS && took(&r) < 200 + KILL_GRACE_MS + 900);
+	begin(&r, "trap '' TERM; echo $$; while :; do sleep 1; done");
+	pass_limit(&r);
+	CHECK(child_exit_code(&r.c) == -SIGKILL && r.c.killed);
+	CHECK(took(&r) >= LIMIT_MS + KILL_GRACE_MS && took(&r) < 60000);
 	CHECK(gone_soon(printed_pid(&r)));
 }
 
@@ -44,11 +67,12 @@ static void test_what_ignores_term_is_killed_after_the_grace(void **state)
 static void escaped(void)
 {
 	struct run r;
+	pid_t pid = begin(&r, "setsid sleep 60 & echo $!; wait");
 
-	run_shell(&r, "setsid sleep 60 & echo $!; wait", 200);
-	CHECK(r.c.timed_out && !r.c.held);
-	CHECK(took(&r) < 900);
-	CHECK(gone_soon(printed_pid(&r)));
+	AWAIT(getsid(pid) == pid);
+	pass_limit(&r);
+	CHECK(!r.c.killed && !r.c.held);
+	CHECK(gone_soon(pid));
 }
 
 static void test_a_descendant_in_its_own_session_ends_too(void **state)
@@ -61,7 +85,7 @@ static int count_kin(const char *kin, int want)
 {
 	int n = child_signal_kin(kin, 0);
 
-	for (int i = 0; i < 100 && n != want; i++) {
+	for (int i = 0; i < 2000 && n != want; i++) {
 		usleep(10000);
 		n = child_signal_kin(kin, 0);
 	}
@@ -93,14 +117,30 @@ static void test_commands_of_one_kin_are_found_together(void **state)
 	apart(related);
 }
 
+/* Has it another program than the shell that started it, and no variable? */
+static bool is_naked(pid_t pid)
+{
+	char path[64], c;
+	FILE *f;
+	bool yes;
+
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	f = fopen(path, "r");
+	yes = f && getsid(pid) == pid && fread(&c, 1, 1, f) == 0;
+	if (f)
+		fclose(f);
+	return yes;
+}
+
 static void naked(void)
 {
 	struct run r;
+	pid_t pid = begin(&r, "env -i setsid sleep 60 & echo $!; wait");
 
-	run_shell(&r, "env -i setsid sleep 60 & echo $!; wait", 200);
-	CHECK(r.c.timed_out && !r.c.held);
-	CHECK(took(&r) < 900);
-	CHECK(gone_soon(printed_pid(&r)));
+	AWAIT(is_naked(pid));
+	pass_limit(&r);
+	CHECK(!r.c.killed && !r.c.held);
+	CHECK(gone_soon(pid));
 }
 
 static void test_a_descendant_without_its_environment_ends_too(void **state)
@@ -112,14 +152,13 @@ static void test_a_descendant_without_its_environment_ends_too(void **state)
 static void escaped_stubborn(void)
 {
 	struct run r;
+	pid_t pid = begin(&r, "setsid sh -c \"trap '' TERM; echo \\$\\$; exec >/dev/null 2>&1; "
+			      "while :; do sleep 1; done\" & wait");
 
-	run_shell(&r,
-		"setsid sh -c \"trap '' TERM; echo \\$\\$; exec >/dev/null 2>&1; while :; do sleep "
-		"1; done\" & wait",
-		300);
-	CHECK(r.c.timed_out);
-	CHECK(took(&r) >= 300 + KILL_GRACE_MS && took(&r) < 300 + KILL_GRACE_MS + 900);
-	CHECK(gone_soon(printed_pid(&r)));
+	pass_limit(&r);
+	CHECK(child_exit_code(&r.c) == -SIGTERM && r.c.killed);
+	CHECK(took(&r) >= LIMIT_MS + KILL_GRACE_MS && took(&r) < 60000);
+	CHECK(gone_soon(pid));
 }
 
 static void test_a_stubborn_descendant_of_a_leader_that_went_is_killed(void **state)
@@ -147,31 +186,27 @@ static void test_it_ends_where_the_kernel_has_no_pidfd(void **state)
 	apart(escaped_old_container);
 }
 
-static void end_now(struct timer *t)
-{
-	(void)t;
-	child_end(&running->c);
-	CHECK(running->done == 0);
-}
-
-static void end_twice(struct timer *t)
-{
-	end_now(t);
-	later.fire = end_now;
-	timer_set(&later, 500);
-}
-
 static void ended(void)
 {
 	struct run r;
+	int64_t first, second;
 
-	later.fire = end_twice;
-	timer_set(&later, 100);
-	run_shell(&r, "trap 'echo term' TERM; while :; do sleep 0.02; done", 0);
-	CHECK(!r.c.timed_out);
-	CHECK(output_is(&r, "term\n"));
-	CHECK(child_exit_code(&r.c) == -SIGKILL);
-	CHECK(took(&r) >= 100 + KILL_GRACE_MS && took(&r) < 100 + KILL_GRACE_MS + 450);
+	begin(&r, "trap 'echo term' TERM; echo $$; while :; do sleep 0.02; done");
+	run_ms(0);
+	first = loop_now();
+	child_end(&r.c);
+	AWAIT(strstr(text_of(&r.out), "\nterm\n"));
+	time_fly();
+	run_ms(KILL_GRACE_MS / 2);
+	second = loop_now();
+	child_end(&r.c);
+	while (!r.c.killed)
+		run_ms(10);
+	CHECK(loop_now() >= first + KILL_GRACE_MS && loop_now() < second + KILL_GRACE_MS);
+	time_walk();
+	AWAIT(r.done);
+	CHECK(!r.c.timed_out && child_exit_code(&r.c) == -SIGKILL);
+	CHECK(strstr(strstr(text_of(&r.out), "term"), "\nterm") == NULL);
 }
 
 static void test_ending_it_twice_is_ending_it_once(void **state)
@@ -182,11 +217,18 @@ static void test_ending_it_twice_is_ending_it_once(void **state)
 
 static void ended_while_draining(void)
 {
+	const char *argv[] = { "/bin/sh", "-c", "sleep 60 & echo $!", NULL };
 	struct run r;
 
-	later.fire = end_now;
-	timer_set(&later, 60);
-	run_shell(&r, "sleep 60 & echo $!", 0);
+	time_fly(); /* it drains for no longer than this test wants it to */
+	CHECK(run_start(&r, argv, 0) == 0);
+	while (r.c.proc.running)
+		run_ms(1);
+	CHECK(!r.done);
+	child_end(&r.c);
+	CHECK(!r.done);
+	time_walk();
+	AWAIT(r.done);
 	CHECK(gone_soon(printed_pid(&r)));
 	CHECK(child_exit_code(&r.c) == 0);
 }
@@ -210,40 +252,47 @@ static void be_stuck(void)
 		pause();
 }
 
-static pid_t tracer;
-
-static void trace(struct timer *t)
+static pid_t trace(pid_t pid)
 {
-	pid_t pid = printed_pid(running);
+	int gate[2];
+	pid_t tracer;
+	char c = 'x';
 
-	(void)t;
+	CHECK(pipe2(gate, O_CLOEXEC) == 0);
 	tracer = fork();
 	if (tracer == 0) {
-		if (ptrace(PTRACE_SEIZE, pid, 0, 0) < 0)
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (ptrace(PTRACE_SEIZE, pid, 0, 0) < 0 || write(gate[1], &c, 1) != 1)
 			_exit(1);
 		for (;;)
 			pause();
 	}
-	CHECK(tracer > 0);
+	close(gate[1]);
+	CHECK(tracer > 0 && read(gate[0], &c, 1) == 1);
+	close(gate[0]);
+	return tracer;
 }
 
 static void stuck(void)
 {
 	const char *argv[] = { "/proc/self/exe", "stuck", NULL };
 	struct run r;
+	pid_t pid, tracer;
 
-	later.fire = trace;
-	timer_set(&later, 300);
-	CHECK(run_start(&r, argv, 600) == 0);
+	CHECK(run_start(&r, argv, LIMIT_MS) == 0);
+	AWAIT(strchr(text_of(&r.out), '\n'));
+	pid = printed_pid(&r);
+	tracer = trace(pid);
+	time_fly();
+	run_ms(0); /* the loop's time is from before */
 	loop_run();
 	CHECK(r.done == 1 && r.c.timed_out && child_count() == 0);
 	CHECK(child_exit_code(&r.c) == -SIGKILL);
-	CHECK(took(&r) >= 600 + KILL_GRACE_MS + KILL_STUCK_MS &&
-		took(&r) < 600 + KILL_GRACE_MS + KILL_STUCK_MS + 900);
-	CHECK(waitpid(printed_pid(&r), NULL, WNOHANG) == 0);
+	CHECK(took(&r) == LIMIT_MS + KILL_GRACE_MS + KILL_STUCK_MS);
+	CHECK(waitpid(pid, NULL, WNOHANG) == 0);
 	kill(tracer, SIGKILL);
 	CHECK(waitpid(tracer, NULL, 0) == tracer);
-	CHECK(waitpid(printed_pid(&r), NULL, 0) == printed_pid(&r));
+	CHECK(waitpid(pid, NULL, 0) == pid);
 }
 
 static void test_what_even_kill_does_not_end_is_not_waited_for(void **state)
@@ -259,10 +308,12 @@ static void background(void)
 	struct run r;
 	pid_t pid;
 
-	run_shell(&r, "sleep 60 & echo $!", 5000);
+	time_fly(); /* it stands still until something drains */
+	run_ms(0);
+	run_shell(&r, "sleep 60 & echo $!", 0);
 	pid = printed_pid(&r);
-	CHECK(r.c.held && !r.c.timed_out);
-	CHECK(took(&r) >= DRAIN_IDLE_MS && took(&r) < 900);
+	CHECK(r.c.held);
+	CHECK(took(&r) == DRAIN_IDLE_MS);
 	CHECK(alive(pid));
 	child_end_all();
 	CHECK(gone_soon(pid));
@@ -274,13 +325,24 @@ static void test_a_background_process_is_left_and_dies_with_the_server(void **st
 	apart(background);
 }
 
+/* A program that ends and leaves another behind, which says something each two milliseconds. */
+static int be_talkative(void)
+{
+	if (fork() == 0)
+		while (write(1, "x", 1) == 1)
+			usleep(2000);
+	return write(1, "started\n", 8) != 8;
+}
+
 static void talker(void)
 {
+	const char *argv[] = { "/proc/self/exe", "talk", NULL };
 	struct run r;
 
-	run_shell(&r, "while :; do echo x; sleep 0.02; done & echo started", 10000);
-	CHECK(r.c.held && !r.c.timed_out);
-	CHECK(took(&r) >= DRAIN_CAP_MS - 100 && took(&r) < DRAIN_CAP_MS + 900);
+	CHECK(run_start(&r, argv, LIMIT_MS) == 0);
+	loop_run();
+	CHECK(r.done == 1 && r.c.held && !r.c.timed_out);
+	CHECK(took(&r) >= DRAIN_CAP_MS);
 	CHECK(strstr(text_of(&r.out), "started\n") != NULL);
 }
 
@@ -290,20 +352,13 @@ static void test_a_process_that_never_falls_silent_is_left_after_the_cap(void **
 	apart(talker);
 }
 
-static void exit_loop(struct timer *t)
-{
-	(void)t;
-	loop_stop(0);
-}
-
 static pid_t writer;
 
 static void writer_seen(struct child *c)
 {
 	CHECK(c->held);
 	writer = printed_pid(container_of(c, struct run, c));
-	later.fire = exit_loop;
-	timer_set(&later, 1200);
+	loop_stop(0);
 }
 
 /* It writes far more than a pipe holds, after the answer. */
@@ -325,8 +380,8 @@ static void daemon_goes_on(void)
 	};
 	CHECK(child_start(&r.c) == 0);
 	loop_run();
+	AWAIT(pread(fd, joined, 6, 0) == 6);
 	CHECK(alive(writer));
-	CHECK(read(fd, joined, 6) == 6);
 	unlink(path);
 }
 
@@ -395,5 +450,7 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && strcmp(argv[1], "stuck") == 0)
 		be_stuck();
+	if (argc > 1 && strcmp(argv[1], "talk") == 0)
+		return be_talkative();
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

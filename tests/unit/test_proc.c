@@ -9,26 +9,12 @@ static const char TAG[] = "0123456789abcdef0123456789abcdef";
 
 static struct proc proc;
 static int told;
-static struct timer later;
 
 static void ended(struct proc *p)
 {
 	CHECK(p == &proc && !p->running);
 	told++;
 	loop_stop(0);
-}
-
-static void stop(struct timer *t)
-{
-	(void)t;
-	loop_stop(0);
-}
-
-static void run_for(int64_t ms)
-{
-	later.fire = stop;
-	timer_set(&later, ms);
-	loop_run();
 }
 
 /* A process that sleeps with this environment; it is running the new program when this returns. */
@@ -67,8 +53,7 @@ static void exits(void)
 		_exit(5);
 	proc_add(&proc, pid, ended);
 	CHECK(proc.running && proc.pid == pid);
-	run_for(5000);
-	CHECK(told == 1);
+	AWAIT(told == 1);
 	CHECK(WIFEXITED(proc.status) && WEXITSTATUS(proc.status) == 5);
 }
 
@@ -100,9 +85,8 @@ static void forgotten(void)
 	proc_add(&proc, pid, ended);
 	proc_forget(&proc);
 	proc_forget(&proc);
-	run_for(200);
+	AWAIT(childless());
 	CHECK(told == 0);
-	CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
 }
 
 static void test_a_forgotten_process_is_reaped_in_silence(void **state)
@@ -128,9 +112,8 @@ static void orphan(void)
 		_exit(0);
 	}
 	CHECK(read(gate[0], &grandchild, sizeof(grandchild)) == sizeof(grandchild));
-	run_for(500);
+	AWAIT(childless());
 	CHECK(kill(grandchild, 0) < 0 && errno == ESRCH);
-	CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
 }
 
 static void test_orphans_come_to_us_and_are_reaped(void **state)
@@ -144,8 +127,7 @@ static void burst(void)
 	for (int i = 0; i < 100; i++)
 		if (fork() == 0)
 			_exit(0);
-	run_for(300);
-	CHECK(waitpid(-1, NULL, WNOHANG) == -1 && errno == ECHILD);
+	AWAIT(childless());
 }
 
 static void test_a_burst_of_ends_under_one_signal_is_reaped_whole(void **state)

@@ -6,6 +6,7 @@
 #define TLS_PEER_H
 
 #include "tls_data.h"
+#include "turn.h"
 
 #include <bearssl.h>
 #include <errno.h>
@@ -114,28 +115,7 @@ static inline void client_changed(struct tls_stream *t)
 
 /* --- both --- */
 
-static inline void stop_fire(struct timer *t)
-{
-	(void)t;
-	loop_stop(0);
-}
-
-static inline void run_ms(int64_t ms)
-{
-	struct timer t = { .fire = stop_fire };
-
-	timer_set(&t, ms);
-	loop_run();
-	timer_clear(&t);
-}
-
-/* Runs the loop until something is true; false when it is not so within five seconds. */
-#define run_until(what)                                                                            \
-	do {                                                                                       \
-		for (int turns = 0; !(what) && turns < 1000; turns++)                              \
-			run_ms(5);                                                                 \
-		assert_true(what);                                                                 \
-	} while (0)
+#define run_until(what) RUN_UNTIL(what, assert_true)
 
 static inline void pair_make(int fd[2])
 {
