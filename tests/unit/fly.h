@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "turn.h"
+
 #define FLY_SECOND INT64_C(1000000000)
 
 static struct {
@@ -38,6 +40,7 @@ static inline void time_fly(void)
 {
 	fly.since = fly_machine(CLOCK_MONOTONIC);
 	fly.flies = true;
+	run_ms(0); /* the loop's time is from before */
 }
 
 static inline void time_walk(void)

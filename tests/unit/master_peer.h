@@ -7,7 +7,6 @@
 
 #include "fly.h"
 #include "peer.h"
-#include "turn.h"
 
 #include "proxy/master.h"
 #include "proxy/proxy.h"
@@ -124,8 +123,10 @@ void http_client_setup(const struct http_origin *o, const struct tls_roots *root
 
 static inline int master_begin(void **state)
 {
+	int r = peer_start(state);
+
 	time_fly();
-	return peer_start(state);
+	return r;
 }
 
 static inline void master_with(const char *token, size_t max_output)

@@ -3,6 +3,7 @@
  * and their end with the server.
  */
 #include "apart.h"
+#include "top_dir.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -12,39 +13,21 @@
 #include "host/background.h"
 #include "host/host.h"
 
-static char top[64], text[64 * KIB];
-static struct timer later;
-
-static void stop(struct timer *t)
-{
-	(void)t;
-	loop_stop(0);
-}
-
-static void run_for(int64_t ms)
-{
-	later.fire = stop;
-	timer_set(&later, ms);
-	loop_run();
-}
+static char text[64 * KIB];
 
 /* A process of its own with a root of its own. */
 static void with_root(const char *state_dir)
 {
 	struct host_config config = { top, 64 * KIB, state_dir };
 
-	strcpy(top, "/tmp/unit-background-XXXXXX");
-	CHECK(mkdtemp(top));
+	CHECK(top_make(NULL) == 0);
 	CHECK(host_init(&config) == 0);
 	mem_set_budget(MEM_BUDGET_MAX);
 }
 
 static void clean_up(void)
 {
-	char command[128];
-
-	snprintf(command, sizeof(command), "rm -rf %s", top);
-	CHECK(system(command) == 0);
+	CHECK(top_remove(NULL) == 0);
 }
 
 static struct background *start(const char *line)
@@ -60,9 +43,7 @@ static struct background *start(const char *line)
 
 static void wait_gone(const struct background *b)
 {
-	for (int i = 0; i < 300 && !b->gone; i++)
-		run_for(20);
-	CHECK(b->gone);
+	AWAIT(b->gone);
 }
 
 /* What a putting function says. */
@@ -162,9 +143,9 @@ static void held(void)
 	struct background *b;
 
 	with_root(NULL);
-	b = start("(sleep 0.5; echo late) & exit 0");
-	run_for(200);
-	CHECK(b->exited && !b->gone);
+	b = start("(sleep 1; echo late) & exit 0");
+	AWAIT(b->exited);
+	CHECK(!b->gone);
 	CHECK(strstr(said(background_put_state, b), "; a child still holds the output"));
 	CHECK(strstr(file_of(b), "; a child still holds the output]"));
 	wait_gone(b);
@@ -244,8 +225,10 @@ static void places(void)
 	CHECK(start("exec sleep 60") == b[3]);
 	CHECK(background_new() == NULL);
 	background_stop();
-	for (int i = 0; i < BACKGROUND_MAX; i++)
-		CHECK(b[i]->gone && gone_soon(b[i]->pid));
+	for (int i = 0; i < BACKGROUND_MAX; i++) {
+		wait_gone(b[i]);
+		CHECK(gone_soon(b[i]->pid));
+	}
 	CHECK(open_descriptors() <= before + 4); /* root, signals */
 	clean_up();
 }
@@ -307,7 +290,7 @@ static void ended(void)
 
 	with_root(NULL);
 	b = start("sleep 60 & echo $!; wait");
-	run_for(100);
+	AWAIT(b->output.total > 0);
 	CHECK(background_end(b) == 0);
 	wait_gone(b);
 	CHECK(starts(said(background_put_state, b), "signal 15"));
@@ -336,11 +319,13 @@ static void stopped(void)
 	with_root(NULL);
 	background_stop(); /* none: nothing to wait for */
 	polite = start("trap 'echo bye; exit 4' TERM; echo up; sleep 60 & wait");
-	stubborn = start("trap '' TERM; while :; do sleep 1; done");
-	run_for(200);
+	stubborn = start("trap '' TERM; echo up; while :; do sleep 1; done");
+	AWAIT(polite->output.total > 0 && stubborn->output.total > 0);
 	began = clock_ms();
 	background_stop();
-	CHECK(clock_ms() - began >= KILL_GRACE_MS && clock_ms() - began < BACKGROUND_STOP_MS + 500);
+	CHECK(clock_ms() - began >= KILL_GRACE_MS);
+	wait_gone(polite);
+	wait_gone(stubborn);
 	CHECK(strstr(file_of(polite), "up\nbye\n[exit code 4 after"));
 	CHECK(strstr(file_of(stubborn), ", signal 9 after "));
 	CHECK(gone_soon(stubborn->pid));

@@ -15,8 +15,6 @@ static struct {
 	void (*at_exit)(void);
 } bg;
 
-static struct timer later;
-
 static void got(struct child *c, struct slice bytes)
 {
 	CHECK(c == &bg.c && bg.n + bytes.n < sizeof(bg.text));
@@ -39,19 +37,6 @@ static void done(struct child *c)
 	(void)c;
 	bg.done++;
 	loop_stop(0);
-}
-
-static void stop(struct timer *t)
-{
-	(void)t;
-	loop_stop(0);
-}
-
-static void run_for(int64_t ms)
-{
-	later.fire = stop;
-	timer_set(&later, ms);
-	loop_run();
 }
 
 static void start(const char *command)
@@ -97,10 +82,10 @@ static void status_known(void)
 /* Far longer than DRAIN_IDLE_MS of silence. */
 static void outlived(void)
 {
-	start("(sleep 0.5; echo late) & echo early; exit 5");
+	start("(sleep 1; echo late) & echo early; exit 5");
 	bg.at_exit = status_known;
-	run_for(300);
-	CHECK(bg.exited == 1 && bg.done == 0 && child_count() == 1);
+	AWAIT(bg.exited == 1);
+	CHECK(bg.done == 0 && child_count() == 1);
 	loop_run();
 	CHECK(strcmp(bg.text, "early\nlate\n") == 0 && bg.n_exited <= 6);
 	CHECK(bg.exited == 1 && bg.done == 1 && child_exit_code(&bg.c) == 5);
@@ -115,8 +100,9 @@ static void test_output_after_the_end_of_the_program_still_comes(void **state)
 static void ended_later(void)
 {
 	start("sleep 60 & echo $!; sleep 61 & exit 0");
-	run_for(200);
-	CHECK(bg.exited == 1 && bg.done == 0 && alive(first_pid()));
+	AWAIT(bg.exited == 1 && bg.n > 0);
+	run_ms(2 * DRAIN_IDLE_MS); /* silence ends nothing */
+	CHECK(bg.done == 0 && alive(first_pid()));
 	child_end(&bg.c);
 	loop_run();
 	CHECK(bg.done == 1 && !bg.c.killed && !bg.c.held);
@@ -132,10 +118,9 @@ static void test_what_holds_the_pipe_ends_when_asked_to(void **state)
 /* Nothing tells us that it runs: it is in nobody's group and holds no pipe. */
 static void left_behind(void)
 {
-	start("setsid sh -c \"trap '' TERM; exec sleep 60\" >/dev/null 2>&1 & echo $!");
+	start("setsid sh -c \"trap '' TERM; echo \\$\\$; exec sleep 60 >/dev/null 2>&1\" &");
 	loop_run();
 	CHECK(bg.done == 1 && child_count() == 0);
-	usleep(100000);
 	CHECK(child_left_any(&bg.c) && alive(first_pid()));
 	child_end(&bg.c);
 	CHECK(child_count() == 1);
@@ -154,7 +139,7 @@ static void test_what_a_program_left_behind_can_still_be_ended(void **state)
 static void ended_while_running(void)
 {
 	start("trap 'echo bye; exit 4' TERM; sleep 60 & echo $!; wait");
-	run_for(200);
+	AWAIT(bg.n > 0);
 	child_end(&bg.c);
 	loop_run();
 	CHECK(strstr(bg.text, "bye\n") && child_exit_code(&bg.c) == 4 && !bg.c.killed);

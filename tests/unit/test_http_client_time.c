@@ -33,10 +33,10 @@ int getaddrinfo(const char *name, const char *service, const struct addrinfo *hi
 	return 0;
 }
 
-/* A deadline counts from the loop's last turn, which may be a while ago on a busy machine. */
+/* Of what was waited for while time flew. */
 static bool in_time(int64_t want)
 {
-	if (a.took >= want - 150 && a.took < want + 1000)
+	if (a.took == want)
 		return true;
 	fprintf(stderr, "took %lld ms, not %lld\n", (long long)a.took, (long long)want);
 	return false;
@@ -67,22 +67,29 @@ static void full_listener(const char *number, unsigned port)
 	} while (poll(&p, 1, 100) == 1);
 }
 
+/* A call that nobody will answer: time flies until its end. */
+static void ask_in_vain(const char *method)
+{
+	time_fly();
+	ask(&a, method, "/x");
+}
+
 /* --- phases --- */
 
 static void names(void)
 {
 	peer_start(peer_answers);
-	a.c.limit_ms = 200;
-	peer_url("slow.test", "");
-	ask(&a, "GET", "/x");
-	CHECK(ask_says(&a, HTTP_CALL_RESOLVE, "cannot resolve slow.test: no answer in time"));
-	CHECK(in_time(200) && http_client_connections() == 0);
 	peer_url("none.test", "");
 	ask(&a, "GET", "/x");
 	CHECK(ask_says(&a, HTTP_CALL_RESOLVE, "cannot resolve none.test: there is no such name"));
 	peer_url("down.test", "");
 	ask(&a, "GET", "/x");
 	CHECK(ask_says(&a, HTTP_CALL_RESOLVE, "cannot resolve down.test: no name server answers"));
+	a.c.limit_ms = 200;
+	peer_url("slow.test", "");
+	ask_in_vain("GET");
+	CHECK(ask_says(&a, HTTP_CALL_RESOLVE, "cannot resolve slow.test: no answer in time"));
+	CHECK(in_time(200) && http_client_connections() == 0);
 }
 APART(names)
 
@@ -92,7 +99,7 @@ static void connecting(void)
 	full_listener("127.0.0.2", peer_port);
 	peer_url("127.0.0.2", "");
 	a.c.limit_ms = 300;
-	ask(&a, "GET", "/x");
+	ask_in_vain("GET");
 	CHECK(timed_out("connect", "timed out after 0.3 s (connect)") && in_time(300));
 	CHECK(!a.c.sent);
 }
@@ -103,7 +110,7 @@ static void the_handshake(void)
 	peer_start(peer_answers);
 	plain_stall = true;
 	a.c.limit_ms = 300;
-	ask(&a, "GET", "/x");
+	ask_in_vain("GET");
 	CHECK(timed_out("TLS", "timed out after 0.3 s (TLS)") && in_time(300));
 	CHECK(!a.c.sent);
 }
@@ -129,7 +136,7 @@ static void the_reply(void)
 {
 	peer_start(peer_dribbles);
 	a.c.limit_ms = 300;
-	ask(&a, "POST", "/x");
+	ask_in_vain("POST");
 	CHECK(timed_out("reply", "timed out after 0.3 s (reply)") && in_time(300));
 	CHECK(a.c.sent && a.c.status == 0);
 }
@@ -140,9 +147,12 @@ static void a_reply_that_dribbles(void)
 {
 	begun = "HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n";
 	peer_start(peer_dribbles);
-	a.c.limit_ms = 400;
-	ask(&a, "GET", "/x");
-	CHECK(timed_out("reply", "timed out after 0.4 s (reply)") && in_time(400));
+	a.c.limit_ms = 30000;
+	ask_start(&a, "GET", "/x");
+	AWAIT(a.c.got > 3);
+	time_fly();
+	asks_run();
+	CHECK(timed_out("reply", "timed out after 30 s (reply)") && in_time(30000));
 	CHECK(a.c.status == 200 && a.c.got > 3);
 }
 APART(a_reply_that_dribbles)
@@ -153,7 +163,8 @@ static void chain_too_late(void)
 	a.c.limit_ms = 5000;
 	for (int i = 0; i < 3; i++)
 		ask(&a, "GET", "/x");
-	run_ms(100);
+	time_fly();
+	run_ms(6000);
 	CHECK(a.done == 1 && a.c.failure == HTTP_CALL_OK);
 }
 APART(chain_too_late)
@@ -176,11 +187,14 @@ static void ten_seconds(void)
 	/* both want a connection, one of them gets the kept one */
 	ask_start(&kept, "GET", "/x");
 	ask_start(&a, "POST", "/y");
+	AWAIT(kept.done == 1);
+	time_fly();
 	run_ms(8000);
-	CHECK(kept.done == 1 && kept.took < 200 && !a.done);
+	CHECK(!a.done);
 	CHECK(http_client_connections() == 2);
 	asks_run();
 	CHECK(ask_says(&a, HTTP_CALL_TIMEOUT, "timed out after 10 s (TLS)") && in_time(10000));
+	time_walk();
 	run_ms(300);
 	CHECK(http_client_connections() == 0 && mem_opened() == 0);
 	CHECK(seen->requests == 2);
@@ -193,10 +207,10 @@ static void half_of_the_time(void)
 	peer_start(peer_answers);
 	full_listener("127.0.0.2", peer_port);
 	peer_url("two.test", "");
-	a.c.limit_ms = 1000;
+	a.c.limit_ms = 4000;
 	ask(&a, "GET", "/x");
 	CHECK(ask_ok(&a, 200, "hi"));
-	CHECK(a.took > 300 && a.took < 900);
+	CHECK(a.took > 1500 && a.took < 4000);
 }
 APART(half_of_the_time)
 
@@ -214,7 +228,6 @@ static void give_up(int64_t after_ms)
 {
 	int before = open_descriptors();
 
-	a.c.limit_ms = 1000;
 	ask_start(&a, "GET", "/x");
 	if (after_ms)
 		run_ms(after_ms);
@@ -276,19 +289,20 @@ static void peer_is_silent(void)
 	}
 }
 
-/* P3: the master sees the connection closed within 200 ms. */
+/* P3: the connection is closed before anything else happens. */
 static void while_waiting_for_the_reply(void)
 {
-	int64_t now;
+	int open;
 
 	peer_start(peer_is_silent);
 	ask_start(&a, "POST", "/x");
-	run_ms(100);
-	CHECK(seen->requests == 1 && seen->closed == 0);
-	now = clock_ms();
+	AWAIT(seen->requests == 1);
+	CHECK(seen->closed == 0);
+	open = open_descriptors();
 	http_call_abort(&a.c);
+	CHECK(open_descriptors() < open);
 	nothing_comes();
-	CHECK(seen->closed == 1 && seen->closed_at - now < 200);
+	AWAIT(seen->closed == 1);
 }
 APART(while_waiting_for_the_reply)
 

@@ -3,6 +3,7 @@
  * it cannot take.
  */
 #include "unit.h"
+#include "top_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,28 +19,23 @@
 
 enum { MAX = 4 * KIB };
 
-static char top[64], text[256 * KIB];
+static char text[256 * KIB];
 static int dir;
 static struct output o;
 
 static int setup(void **state)
 {
-	(void)state;
 	signal(SIGXFSZ, SIG_IGN);
-	strcpy(top, "/tmp/unit-output-XXXXXX");
-	assert_non_null(mkdtemp(top));
+	if (top_make(state))
+		return -1;
 	dir = open(top, O_RDONLY | O_DIRECTORY);
 	return dir < 0;
 }
 
 static int teardown(void **state)
 {
-	char command[128];
-
-	(void)state;
 	close(dir);
-	snprintf(command, sizeof(command), "rm -rf %s", top);
-	return system(command);
+	return top_remove(state);
 }
 
 /* Its name is that of the test. */

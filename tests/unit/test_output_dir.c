@@ -2,6 +2,7 @@
  * The directory of output files: names in the order of time, and how old files make room.
  */
 #include "unit.h"
+#include "top_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,23 +15,9 @@
 #include "host/root.h"
 #include "host/state_dir.h"
 
-static char top[64];
-
 static int setup(void **state)
 {
-	(void)state;
-	strcpy(top, "/tmp/unit-outdir-XXXXXX");
-	assert_non_null(mkdtemp(top));
-	return root_open(top) < 0 || state_dir_setup(NULL) < 0;
-}
-
-static int teardown(void **state)
-{
-	char command[128];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", top);
-	return system(command);
+	return top_make(state) || root_open(top) < 0 || state_dir_setup(NULL) < 0;
 }
 
 static int touch(int dir, const char *name)
@@ -183,5 +170,5 @@ int main(void)
 		cmocka_unit_test(test_a_link_in_its_place_is_not_followed),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, top_remove);
 }

@@ -3,9 +3,9 @@
  * nothing leaves what was there.
  */
 #include "apart.h"
+#include "top_dir.h"
 
 #include <fcntl.h>
-#include <limits.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -17,34 +17,9 @@
 
 #define NOW INT64_C(1796000000000)
 
-static char top[64];
 static struct session_table table;
 static struct session_sync sync_wait;
 static int told;
-
-static const char *in_top(const char *name)
-{
-	static char mem[PATH_MAX];
-
-	snprintf(mem, sizeof(mem), "%s/%s", top, name);
-	return mem;
-}
-
-static int setup(void **state)
-{
-	(void)state;
-	strcpy(top, "/tmp/unit-sessions-XXXXXX");
-	return mkdtemp(top) ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	char command[128];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", top);
-	return system(command);
-}
 
 /* --- what the tests do --- */
 
@@ -470,7 +445,7 @@ static void test_a_link_in_its_place_is_not_followed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, top_make, top_remove)
 		TEST(test_it_is_made_with_the_first_session),
 		TEST(test_another_run_finds_what_was_there),
 		TEST(test_one_sync_serves_all_and_who_left_is_not_told),

@@ -3,6 +3,8 @@
  * has to pass, and real directories.
  */
 #include "apart.h"
+#include "fly.h"
+#include "top_dir.h"
 
 #include <sys/stat.h>
 
@@ -15,46 +17,13 @@
 
 enum { MINUTE = 60 * 1000, HOUR = 60 * MINUTE };
 
-static char top[64];
-static struct timer later;
-
-static int setup(void **state)
-{
-	(void)state;
-	strcpy(top, "/tmp/unit-sessions-XXXXXX");
-	return mkdtemp(top) ? 0 : -1;
-}
-
-static int teardown(void **state)
-{
-	char command[128];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", top);
-	return system(command);
-}
-
-static void stop_loop(struct timer *t)
-{
-	(void)t;
-	loop_stop(0);
-}
-
-/* The loop for so long: what was deferred and what workers do. */
-static void run_for(int64_t ms)
-{
-	later.fire = stop_loop;
-	timer_set(&later, ms);
-	loop_run();
-}
-
 static void start(void)
 {
 	log_setup(LOG_ERROR, false);
 	CHECK(root_open(top) == 0);
 	CHECK(state_dir_setup(NULL) == 0);
 	sessions_start(3);
-	run_for(1); /* the reaper comes by at once */
+	run_ms(1); /* the reaper comes by at once */
 }
 
 static struct session *make(int64_t minutes)
@@ -75,11 +44,10 @@ static bool has_files(const struct session *s)
 	return access(path, F_OK) == 0;
 }
 
-static bool gone_by(const struct session *s, int64_t ms)
+static void wait_gone(const struct session *s)
 {
-	for (; ms > 0 && s->files != FILES_GONE; ms -= 10)
-		run_for(10);
-	return s->files == FILES_GONE && !has_files(s);
+	AWAIT(s->files == FILES_GONE);
+	CHECK(!has_files(s));
 }
 
 /* --- the clock --- */
@@ -100,10 +68,11 @@ static void ages(void)
 	CHECK(a->state == SESSION_READY);
 	sessions_expire(born + 30 * MINUTE + 1);
 	CHECK(a->state == SESSION_EXPIRED && b->state == SESSION_READY && sessions_count() == 1);
-	run_for(20);
+	run_ms(20);
 	CHECK(has_files(a)); /* until the reaper comes */
 	sessions_reap(born + 35 * MINUTE);
-	CHECK(a->state == SESSION_CLEANED && gone_by(a, 2000));
+	CHECK(a->state == SESSION_CLEANED);
+	wait_gone(a);
 	CHECK(b->state == SESSION_READY && has_files(b));
 	sessions_reap(born + 23 * HOUR);
 	CHECK(sessions_find(slice_of(id)) == a);
@@ -123,10 +92,11 @@ static void ends_by_timer(void)
 
 	start();
 	s = make(1);
+	time_fly();
 	sessions_extend_undo(s, sessions_now() + 150);
-	run_for(100);
+	run_ms(149);
 	CHECK(s->state == SESSION_READY);
-	run_for(80);
+	run_ms(2);
 	CHECK(s->state == SESSION_EXPIRED);
 	CHECK(sessions_extend(s, 5) == -ESTALE);
 }
@@ -174,16 +144,16 @@ static void cleaned_while_visited(void)
 	CHECK(told == 2 && a.ended && b.ended && !other.ended);
 	CHECK(session_removal_wait(&waits, s) && session_removal_wait(&leaves, s));
 	session_removal_forget(&leaves);
-	run_for(50);
+	run_ms(50);
 	CHECK(has_files(s));
 	session_leave(&a);
 	session_leave(&a);
-	run_for(50);
+	run_ms(50);
 	CHECK(has_files(s) && removed == 0);
 	session_leave(&b);
-	CHECK(gone_by(s, 2000));
-	run_for(20);
-	CHECK(removed == 1 && told == 2);
+	wait_gone(s);
+	AWAIT(removed == 1);
+	CHECK(told == 2);
 	CHECK(!session_removal_wait(&waits, s));
 	session_leave(&other);
 	CHECK(has_files(t));
@@ -209,8 +179,8 @@ static void many_at_once(void)
 		CHECK(session_removal_wait(&waits[i], s[i]));
 	}
 	for (size_t i = 0; i < COUNT(waits); i++)
-		CHECK(gone_by(s[i], 5000));
-	CHECK(removed == COUNT(waits));
+		wait_gone(s[i]);
+	AWAIT(removed == COUNT(waits));
 }
 
 static void test_more_removals_than_workers(void **state)
@@ -222,7 +192,7 @@ static void test_more_removals_than_workers(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define TEST(name) cmocka_unit_test_setup_teardown(name, top_make, top_remove)
 		TEST(test_the_reaper_with_a_clock_of_its_own),
 		TEST(test_the_end_comes_by_a_timer),
 		TEST(test_files_go_when_the_last_visit_is_over),

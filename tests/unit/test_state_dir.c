@@ -2,6 +2,7 @@
  * The state directory: where it is, when it is made, and that a lock in it belongs to one process.
  */
 #include "unit.h"
+#include "top_dir.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -14,31 +15,9 @@
 #include "host/root.h"
 #include "host/state_dir.h"
 
-static char top[64];
-
-static const char *in_top(const char *name)
-{
-	static char mem[PATH_MAX];
-
-	snprintf(mem, sizeof(mem), "%s/%s", top, name);
-	return mem;
-}
-
 static int setup(void **state)
 {
-	(void)state;
-	strcpy(top, "/tmp/unit-state-XXXXXX");
-	assert_non_null(mkdtemp(top));
-	return root_open(in_top("root"));
-}
-
-static int teardown(void **state)
-{
-	char command[128];
-
-	(void)state;
-	snprintf(command, sizeof(command), "rm -rf %s", top);
-	return system(command);
+	return top_make(state) || root_open(in_top("root"));
 }
 
 static void assert_mode(const char *path, mode_t mode)
@@ -203,5 +182,5 @@ int main(void)
 		cmocka_unit_test(test_a_link_in_its_place_is_not_followed_below_the_root),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, top_remove);
 }
