@@ -3,6 +3,7 @@
  */
 #include "child_run.h"
 #include "fly.h"
+#include "top_dir.h"
 
 #include <fcntl.h>
 #include <sys/ptrace.h>
@@ -323,31 +324,48 @@ static void test_a_background_process_is_left_and_dies_with_the_server(void **st
 	apart(background);
 }
 
-/* A program that ends and leaves another behind, which says something each two milliseconds. */
-static int be_talkative(void)
+/*
+ * A program that ends and leaves another behind, which says something each two milliseconds. Where
+ * the machine does not let it, it makes that file.
+ */
+static int be_talkative(const char *fell_silent)
 {
-	if (fork() == 0)
-		while (write(1, "x", 1) == 1)
-			usleep(2000);
-	return write(1, "started\n", 8) != 8;
+	int64_t before = clock_ms(), now;
+
+	if (fork() != 0)
+		return write(1, "started\n", 8) != 8;
+	for (; write(1, "x", 1) == 1; before = now) {
+		usleep(2000);
+		now = clock_ms();
+		if (now - before >= DRAIN_IDLE_MS / 2)
+			close(open(fell_silent, O_WRONLY | O_CREAT, 0600));
+	}
+	return 1;
 }
 
 static void talker(void)
 {
-	const char *argv[] = { "/proc/self/exe", "talk", NULL };
+	const char *fell_silent = in_top("silent");
+	const char *argv[] = { "/proc/self/exe", "talk", fell_silent, NULL };
 	struct run r;
 
-	CHECK(run_start(&r, argv, LIMIT_MS) == 0);
-	loop_run();
-	CHECK(r.done == 1 && r.c.held && !r.c.timed_out);
-	CHECK(took(&r) >= DRAIN_CAP_MS);
-	CHECK(strstr(text_of(&r.out), "started\n") != NULL);
+	for (;;) {
+		CHECK(run_start(&r, argv, LIMIT_MS) == 0);
+		loop_run();
+		CHECK(r.done == 1 && r.c.held && !r.c.timed_out);
+		CHECK(strstr(text_of(&r.out), "started\n") != NULL);
+		if (took(&r) >= DRAIN_CAP_MS)
+			return;
+		AWAIT(access(fell_silent, F_OK) == 0);
+		CHECK(unlink(fell_silent) == 0);
+	}
 }
 
 static void test_a_process_that_never_falls_silent_is_left_after_the_cap(void **state)
 {
-	(void)state;
+	assert_int_equal(top_make(state), 0);
 	apart(talker);
+	assert_int_equal(top_remove(state), 0);
 }
 
 static pid_t writer;
@@ -449,6 +467,6 @@ int main(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "stuck") == 0)
 		be_stuck();
 	if (argc > 1 && strcmp(argv[1], "talk") == 0)
-		return be_talkative();
+		return be_talkative(argv[2]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
