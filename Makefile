@@ -246,7 +246,7 @@ PYTEST = TARGET=$(TARGET) SANDSTORM_BIN=$(CURDIR)/$(BIN) build/venv/bin/pytest -
 build-tests: $(BIN) build/venv/.ready ## tests of vendoring, the binary, reproducibility, the tarball, the generated docs
 	$Q$(PYTEST) tests/build
 e2e: $(BIN) build/venv/.ready ## tests that talk to the real binary; they wait more than they work, so four at once
-	$Q$(PYTEST) -n 4 --dist worksteal tests/e2e
+	$Q$(PYTEST) -n $(if $(filter 1,$(SANDSTORM_LONG_TESTS)),6,4) --dist worksteal tests/e2e
 
 # clients of others, as pinned by lock files; what is built is built for speed of building
 build/interop/.ready: $(addprefix tests/interop/,package.json package-lock.json)

@@ -34,7 +34,8 @@ At the end of a test each server's stdin is closed and it must exit with 0 (unle
 wait_exit() and so looked at the exit code itself), its stdout must have held messages only, and no process it started
 may be alive. A test that starts daemons on purpose sets `s.allow_leftovers = True`; they are ended all the same.
 
-Tests marked `long` wait for real time limits and run only with SANDSTORM_LONG_TESTS=1, as in CI.
+Tests marked `long` wait for real time limits or move very much; they run only with SANDSTORM_LONG_TESTS=1, as in CI. The
+mark says about how many seconds they take: the longest begin first, one for each worker.
 """
 
 import os
@@ -57,14 +58,21 @@ from master.server import Master  # noqa: E402
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "long: takes from 5 s to minutes, runs with SANDSTORM_LONG_TESTS=1")
+    config.addinivalue_line("markers", "long(seconds): takes from 5 s to minutes, runs with SANDSTORM_LONG_TESTS=1")
 
 
 def pytest_collection_modifyitems(items):
+    long = [item for item in items if item.get_closest_marker("long")]
     if os.environ.get("SANDSTORM_LONG_TESTS") != "1":
-        for item in items:
-            if item.get_closest_marker("long"):
-                item.add_marker(pytest.mark.skip(reason="SANDSTORM_LONG_TESTS is not 1"))
+        for item in long:
+            item.add_marker(pytest.mark.skip(reason="SANDSTORM_LONG_TESTS is not 1"))
+        return
+    # each worker begins with an equal share of the list; who is done early takes from the others
+    long.sort(key=lambda item: -item.get_closest_marker("long").args[0])
+    short = [item for item in items if not item.get_closest_marker("long")]
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    items[:] = [item for n in range(workers)
+                for item in long[n::workers] + short[n * len(short) // workers:(n + 1) * len(short) // workers]]
 
 
 @pytest.fixture(scope="session")

@@ -76,7 +76,7 @@ def crowd():
         process.wait()
 
 
-@pytest.mark.long
+@pytest.mark.long(30)
 def test_a_client_is_served_as_if_it_were_alone(web, workspace, crowd, record_property):
     """And what the crowd has taken comes back when it goes."""
     (workspace / "f").write_text("hello")

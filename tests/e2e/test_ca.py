@@ -271,7 +271,7 @@ def test_other_words_are_a_mistake(ca, args):
     assert ca(*args).returncode == 2
 
 
-@pytest.mark.long
+@pytest.mark.long(30)
 def test_a_master_that_says_nothing_is_given_up(ca):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         done = ca(f"https://127.0.0.1:{silent.getsockname()[1]}")

@@ -103,7 +103,7 @@ def test_localhost_needs_no_etc_at_all(elsewhere, master):
     assert report.of("name")[0] == "ok" and report.status == 0
 
 
-@pytest.mark.long
+@pytest.mark.long(12)
 def test_a_silent_name_server_is_waited_for_within_the_deadline(elsewhere, master):
     """Ten seconds, whatever resolv.conf says; 127.0.0.77 is a machine on which nobody answers."""
     began = time.monotonic()

@@ -239,7 +239,7 @@ def test_a_cancelled_clone_is_ended_and_leaves_nothing(host, workspace, silent):
     assert host.zombies() == []
 
 
-@pytest.mark.long
+@pytest.mark.long(122)
 def test_the_time_limit_of_a_clone_is_two_minutes_and_leaves_nothing(host, workspace, silent):
     """Fault 39: 120 s, KILL, half a .git stayed."""
     host.patience = 130
@@ -273,6 +273,7 @@ def test_what_a_killed_git_leaves_is_removed(start, workspace, tmp_path, was_the
     assert s.fence() == []
 
 
+@pytest.mark.long(8)
 def test_a_failing_git_that_leaves_much_is_cleaned_up_after_while_others_are_served(start, workspace, tmp_path):
     """Decision 41: removing a tree is not the loop's work."""
     script = STUBBORN.replace("while :; do sleep 0.05; done", "cd \"$dir\"; seq -f n%g 20000 | xargs touch; exit 3")

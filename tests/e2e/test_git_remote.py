@@ -213,7 +213,7 @@ def test_a_cancelled_push_or_pull_is_gone(host, git, workspace, tool):
         assert host.fence() == [] and host.zombies() == []
 
 
-@pytest.mark.long
+@pytest.mark.long(60)
 @pytest.mark.parametrize("tool", ["git_push", "git_pull"])
 def test_the_time_limit_of_push_and_pull_is_a_minute(host, git, workspace, tool):
     """host-tools.md section 4."""

@@ -232,7 +232,7 @@ def test_a_hanging_hook_is_ended_with_all_it_has_started(host, git, workspace):
     assert not (path / ".git/index.lock").exists()
 
 
-@pytest.mark.long
+@pytest.mark.long(30)
 def test_a_commit_has_thirty_seconds(host, git, workspace):
     """host-tools.md section 4; fault 15: the output so far comes, too."""
     path = git.repository("r")

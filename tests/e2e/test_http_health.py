@@ -227,7 +227,7 @@ def test_two_urls_are_2(cli):
     one_line(cli("health", "http://127.0.0.1/", "http://127.0.0.1/"), 2)
 
 
-@pytest.mark.long
+@pytest.mark.long(6)
 def test_the_probe_gives_up_after_a_few_seconds(cli):
     """A container's own limit is 30 s: a server that accepts and says nothing is told before."""
     with socket.create_server(("127.0.0.1", 0)) as listener:

@@ -207,7 +207,7 @@ def test_a_hundred_clients_at_once_are_all_served(web):
     assert w.rss_kib() < 2048
 
 
-@pytest.mark.long
+@pytest.mark.long(160)
 def test_bodies_idle_connections_and_answers_have_their_limits_too(web, workspace):
     """H6, decision 40: a body 60 s, an idle connection 75 s, an answer that nobody takes 30 s."""
     (workspace / "f").write_text("\x01" * 1_000_000)    # six times as much in JSON: more than sockets hold

@@ -228,7 +228,7 @@ def test_after_fifteen_seconds_of_silence_a_client_hears_a_comment(quiet_calls):
     wait_until((place / "late").exists, "the command of the one that has left")
 
 
-@pytest.mark.long
+@pytest.mark.long(92)
 def test_a_call_of_ninety_seconds_is_never_silent_for_long(remote):
     """H13, X10, issue 4: comments and progress keep proxies and clients from giving up at 60 s."""
     command = "for i in 1 2 3 4 5 6 7 8 9; do echo step $i; sleep 10; done; echo over"

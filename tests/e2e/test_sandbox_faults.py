@@ -160,7 +160,7 @@ def test_a_reply_that_takes_too_long(master, sandbox):
     assert s.exec(box, "true")["exit_code"] == 0
 
 
-@pytest.mark.long
+@pytest.mark.long(12)
 @pytest.mark.parametrize("how, phase", [("deaf", "connect"), ("mute", "TLS")])
 def test_a_master_that_does_not_take_the_connection(master, sandbox, how, phase):
     """H10: ten seconds for connect and TLS; nothing else waits for it."""
@@ -182,7 +182,7 @@ def test_a_master_that_does_not_take_the_connection(master, sandbox, how, phase)
     assert s.value("list_templates")
 
 
-@pytest.mark.long
+@pytest.mark.long(12)
 def test_exec_that_gets_no_answer_says_that_it_may_still_run(master, sandbox):
     """5.2, H10: timeout_secs + 15."""
     m, s, arguments = start(master, sandbox)

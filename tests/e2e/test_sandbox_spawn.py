@@ -244,7 +244,7 @@ def test_removing_takes_two_seconds_at_most(master, sandbox):
     assert time.monotonic() - started < 4
 
 
-@pytest.mark.long
+@pytest.mark.long(12)
 def test_progress_while_it_waits(master, sandbox):
     """Step 9: for who asked, at most every 5 s; none for others."""
     m = master(start_after=11.0)
@@ -260,7 +260,7 @@ def test_progress_while_it_waits(master, sandbox):
     assert values == sorted(set(values)) and len(notes) <= 4
 
 
-@pytest.mark.long
+@pytest.mark.long(12)
 def test_progress_of_a_long_command(master, sandbox):
     """Issue 6, 4."""
     m = master()

@@ -189,7 +189,7 @@ def test_term_ends_a_clone_with_an_answer(web, sessions, hub, workspace):
     assert w.exchange("GET", "/health").json()["active_instances"] == 0
 
 
-@pytest.mark.long
+@pytest.mark.long(122)
 def test_a_clone_that_hangs_ends_after_two_minutes_and_leaves_nothing(sessions, hub):
     """Fault 39: half a .git stayed."""
     with hanging(hub):

@@ -159,9 +159,10 @@ def kill_during_writes(web, workspace, times):
     check(web(env=env), clients, workspace)
 
 
-def test_no_kill_loses_an_acknowledged_session_or_brings_one_back(web, workspace):
+@pytest.mark.parametrize("kills", [40, pytest.param(200, marks=pytest.mark.long(16))])
+def test_no_kill_loses_an_acknowledged_session_or_brings_one_back(web, workspace, kills):
     """Issue 5: kill -9 at 200 points during writes, and the state read back after each."""
-    kill_during_writes(web, workspace, 200)
+    kill_during_writes(web, workspace, kills)
 
 
 def test_a_torn_last_line_is_ignored(web, workspace):
@@ -224,7 +225,7 @@ def test_what_was_cleaned_a_day_ago_is_forgotten(web, workspace):
     wait_until(lambda: s.session(old["id"]).try_status().status == 404, "it is forgotten", timeout=2)
 
 
-@pytest.mark.long
+@pytest.mark.long(370)
 def test_a_session_of_one_minute_ends_and_is_reaped(web, workspace):
     """The real clock: a minute to its end, at most five more until its files go."""
     s = Sessions(web())

@@ -662,7 +662,7 @@ def test_handshakes_one_after_the_other_let_requests_through(web, place, record_
     assert done[0] > 5 and statistics.median(times) < 0.1
 
 
-@pytest.mark.long
+@pytest.mark.long(12)
 def test_handshakes_have_a_deadline(box):
     """As heads have: 10 s, however slowly bytes come."""
     hello, started = client_hello(), time.monotonic()

@@ -297,7 +297,7 @@ def test_progress_shows_the_last_line(server, box):
     assert shown and all(line.startswith("step ") for line in shown)
 
 
-@pytest.mark.long
+@pytest.mark.long(120)
 def test_after_120_seconds_it_is_ended_and_what_it_said_is_told(server, box, user):
     """Fault 15 for this tool; what runs by sudo may not have ended, and that is told, too."""
     slow = "#!/bin/sh\necho fetching; /bin/sleep 600\n"
@@ -389,6 +389,7 @@ def wheel(path, name, version="1.0"):
                                                                   f"{about}/RECORD")))
 
 
+@pytest.mark.long(12)
 def test_a_real_pip_installs_a_local_wheel_and_says_what_it_cannot(server, workspace, tmp_path):
     """Fault 42: its failure is an error."""
     venv = tmp_path / "venv"
