@@ -181,9 +181,9 @@ $(BIN): $B/sandstorm-mcp.unstripped
 	$Qmkdir -p $(@D) && $(STRIP) -s -R .comment -R .pdr -R .gnu.attributes -o $@.new $< && mv $@.new $@
 
 # the same objects with the conformance suite's own tools put before them (tests/fixture): for `make interop`, never shipped
-$B/fixture/%.o: tests/fixture/%.c $B/check-gcc/.settings | $(MUSL) $(VENDORED)
+$B/fixture/%.o: tests/fixture/%.c $B/obj/.settings | $(MUSL) $(VENDORED)
 	$(call say,CC,$@)
-	$Qmkdir -p $(@D) && $(COMPILE.check-gcc) -MMD -MP -c -o $@ $<
+	$Qmkdir -p $(@D) && $(COMPILE.obj) -Werror -MMD -MP -c -o $@ $<
 fixtures: $B/sandstorm-mcp-fixtures
 $B/sandstorm-mcp-fixtures: LINK_MORE = -Wl,--wrap=tools_choose,--wrap=schema_put_input,--wrap=http_head_parse
 $B/sandstorm-mcp-fixtures: $(patsubst tests/%.c,$B/%.o,$(sort $(wildcard tests/fixture/*.c))) $(call objects,$B/obj) \

@@ -177,3 +177,29 @@ def wait_until(condition, what, timeout=5):
         assert time.monotonic() < deadline, f"not in time: {what}"
         time.sleep(0.01)
     return value
+
+
+class Pings:
+    """Pings to a busy server and, one for one, to an idle one: how slow both are, the machine is. With them a test can say how
+    long a server may make others wait, on a machine that has other things to do as well."""
+
+    def __init__(self, busy, idle):
+        self._servers = busy, idle
+        self._times = [], []
+
+    def __len__(self):
+        return len(self._times[0])
+
+    def once(self):
+        for server, times in zip(self._servers, self._times):
+            began = time.monotonic()
+            assert server.result("ping", timeout=30) == {}
+            times.append(time.monotonic() - began)
+
+    def delay(self, nth=1):
+        """How much longer the busy one's nth slowest answer took than the idle one's, in seconds."""
+        busy, idle = (sorted(times)[-nth] for times in self._times)
+        return busy - idle
+
+    def median_delay(self):
+        return self.delay((len(self) + 1) // 2)

@@ -33,7 +33,7 @@ class Session:
         return self._sessions.call(method, f"/session/{self.id}{verb}", value, **more)
 
     def try_exec(self, command, **members):
-        return self._call("POST", "/exec", {"command": command, **members})
+        return self._call("POST", "/exec", {"command": command, **members}, timeout=90)
 
     def exec(self, command, **members):
         return ok(self.try_exec(command, **members))

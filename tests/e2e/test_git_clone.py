@@ -10,6 +10,7 @@ import pytest
 from fshelp import OtherUser, outside
 from githelp import copied, git, host, program, silent_server, start, tree  # noqa: F401 (fixtures)
 from mcpwire import first_text, wait_until
+from process import Pings
 
 GRACE = 1.0     # between TERM and KILL
 
@@ -279,13 +280,11 @@ def test_a_failing_git_that_leaves_much_is_cleaned_up_after_while_others_are_ser
     script = STUBBORN.replace("while :; do sleep 0.05; done", "cd \"$dir\"; seq -f n%g 20000 | xargs touch; exit 3")
     s = start(env={"PATH": f"{program(tmp_path / 'bin', 'git', script)}:{os.environ['PATH']}"})
     id = s.start_call("git_clone", repo_url="https://127.0.0.1:1/x", path="c")
-    slowest = 0
+    pings = Pings(s, start())
     while not any(isinstance(m.value, dict) and m.value.get("id") == id for m in s.history):
-        began = time.monotonic()
-        s.result("ping")
-        slowest = max(slowest, time.monotonic() - began)
+        pings.once()
     assert first_text(s.wait(id)["result"]).startswith("Cloning into")
-    assert slowest < 0.3 and tree(workspace) == []
+    assert pings.delay() < 0.3 and tree(workspace) == []
 
 
 def test_a_directory_that_took_its_place_is_not_removed(start, workspace, tmp_path):

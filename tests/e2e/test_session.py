@@ -9,7 +9,7 @@ import time
 import pytest
 
 from fshelp import mounts
-from process import wait_until
+from process import Pings, wait_until
 from sessionhelp import JSON, Sessions, created, ok, refused, write_log
 from test_http_health import bearer, health
 
@@ -355,20 +355,18 @@ def test_answers_are_not_to_be_stored(sessions):
         assert answer["cache-control"] == "no-store" and answer.type == "application/json"
 
 
-def test_others_are_served_while_a_large_tree_is_removed(sessions):
+def test_others_are_served_while_a_large_tree_is_removed(web):
     """A worker removes, the loop goes on: the issue asks for some ms, a busy test machine gets 50."""
+    busy, idle = (web(env={"SANDSTORM_RATE_LIMIT": "0"}) for _ in range(2))
+    sessions = Sessions(busy)
     one = sessions.create()
     one.exec("mkdir d; cd d; seq 1 50000 | xargs touch", timeout_ms=60000)
     deleting = sessions.start("DELETE", f"/session/{one.id}")
-    times = []
-    with sessions.web.connect() as c:
-        while one.path.exists():
-            began = time.monotonic()
-            c.send(b"GET /health HTTP/1.1\r\nHost: x\r\n\r\n")
-            assert c.answer(timeout=5).status == 200
-            times.append(time.monotonic() - began)
-    assert deleting.answer().json() == {"success": True}
-    assert len(times) > 10 and sorted(times)[len(times) // 2] < 0.05, times[:20]
+    pings = Pings(busy, idle)
+    while one.path.exists():
+        pings.once()
+    assert deleting.answer(timeout=60).json() == {"success": True}
+    assert len(pings) > 10 and pings.median_delay() < 0.05
 
 
 def test_a_session_of_a_former_run_can_be_used(web, workspace):

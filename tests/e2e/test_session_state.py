@@ -84,6 +84,7 @@ class Client:
     def __init__(self):
         self.ends, self.ended = {}, set()       # of living ones: {id: expires_at or None}
         self.asked = None                       # what was asked for last and not acknowledged: (verb, id)
+        self.steps = 0                          # that were acknowledged
         self._rng = random.Random()
 
     def run(self, w):
@@ -104,6 +105,7 @@ class Client:
             one.delete()
             self._note_end(one.id)
         self.asked = None
+        self.steps += 1
 
     def _note_end(self, id):
         del self.ends[id]
@@ -150,7 +152,10 @@ def kill_during_writes(web, workspace, times):
         threads = [threading.Thread(target=client.run, args=(w,)) for client in clients]
         for thread in threads:
             thread.start()
-        time.sleep(rng.uniform(0, 0.04))
+        enough = sum(client.steps for client in clients) + rng.randint(0, 16)
+        while sum(client.steps for client in clients) < enough:
+            time.sleep(0.0005)
+        time.sleep(rng.uniform(0, 0.003))
         w.process.kill()
         for thread in threads:
             thread.join(10)

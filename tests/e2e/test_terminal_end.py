@@ -8,6 +8,7 @@ import time
 import pytest
 
 from mcpwire import first_text, wait_until
+from process import Pings
 
 GRACE = 1.0     # between TERM and KILL
 
@@ -110,18 +111,16 @@ def test_a_server_started_by_a_command_of_another_ends_with_it(server, binary, w
     s.wait_no_descendants(2)
 
 
-def test_many_limits_at_once_leave_nothing_and_keep_the_server_answering(host):
+def test_many_limits_at_once_leave_nothing_and_keep_the_server_answering(host, server):
     ids = [host.start_call("terminal_exec", command="trap '' TERM; setsid sleep 60 & sleep 60", timeout=0.5) for _ in range(30)]
-    took = []
+    pings = Pings(host, server())
     end = time.monotonic() + 2
     while time.monotonic() < end:
-        began = time.monotonic()
-        host.result("ping")
-        took.append(time.monotonic() - began)
+        pings.once()
         time.sleep(0.02)
     for id in ids:
-        assert first_text(host.wait(id)["result"]).endswith("exit_code: 124")
-    assert sorted(took)[-3] < 0.25      # two may be the machine's own: other tests run beside this one
+        assert first_text(host.wait(id, timeout=30)["result"]).endswith("exit_code: 124")
+    assert pings.delay(3) < 0.25
     host.wait_no_descendants(1)
     assert host.zombies() == []
 

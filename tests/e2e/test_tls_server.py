@@ -310,14 +310,13 @@ def test_the_last_answer_is_followed_by_close_notify(box):
         assert c.closed()       # would raise SSLEOFError
 
 
-@pytest.mark.parametrize("how", ["closed", "close_notify alone"])
-@pytest.mark.parametrize("waiting", [False, True], ids=["", "with a further request behind it"])
+@pytest.mark.parametrize("how, waiting", [("closed", False), ("closed", True), ("close_notify alone", False)],
+                         ids=["closed", "closed with a further request behind it", "close_notify alone"])
 def test_a_client_that_goes_away_cancels_in_the_modern_era(box, how, waiting):
-    """Decision 4; asyncio says close_notify first and waits for ours."""
+    """Decision 4; asyncio says close_notify first and waits for ours. Behind a request that waits it is not seen: nothing
+    more is read then."""
     value = box.start_modern("tools/call", tool_params("terminal_exec", {"command": "sleep 60"}))
     box.wait_descendants(1)
-    if waiting and how == "close_notify alone":
-        pytest.skip("what waits is in its way: nothing behind it is read")
     if waiting:
         value.send(box.bytes_of(ping()))
         time.sleep(0.1)
