@@ -1,8 +1,10 @@
 """The official Python client against the binary over stdio: its legacy mode, its automatic mode, pinned to 2026-07-28.
 
-This is the main job as a user of a real client sees it. conformance section 6 lists how that client behaves.
+This is the main job as a user of a real client sees it. conformance section 6 lists how that client behaves. What does not
+depend on the transport is run by test_client_http.py as well.
 """
 
+import contextlib
 import os
 import uuid
 
@@ -18,19 +20,17 @@ from mcpwire import LEGACY, MARKER, MODERN, clean_environment, processes_with
 MODES = ["legacy", "auto", MODERN]
 
 
-class Session:
-    """Runs a coroutine with a connected client; a hanging one fails after 20 s."""
+class ClientSession:
+    """Runs a coroutine with a connected client; a hanging one fails after 20 s. transport(**how) is a context in which there
+    is what a client is made of."""
 
-    def __init__(self, binary, workspace, tmp_path, mode):
+    def __init__(self, mode):
         self.mode = mode
-        self.log = tmp_path / "stderr.txt"
-        self.parameters = StdioServerParameters(command=binary, args=["--tools", "host"],
-                                                env=clean_environment(workspace, {}), cwd=tmp_path)
 
-    def run(self, work):
+    def run(self, work, **how):
         async def main():
-            with open(self.log, "w") as log, anyio.fail_after(20):
-                async with Client(stdio_client(self.parameters, errlog=log), mode=self.mode) as client:
+            with anyio.fail_after(20):
+                async with self.transport(**how) as transport, Client(transport, mode=self.mode) as client:
                     return await work(client)
         return anyio.run(main)
 
@@ -42,9 +42,27 @@ class Session:
         return self.run(work)
 
 
+class StdioSession(ClientSession):
+    def __init__(self, mode, binary, workspace, tmp_path):
+        super().__init__(mode)
+        self.log = tmp_path / "stderr.txt"
+        self.parameters = StdioServerParameters(command=binary, args=["--tools", "host"],
+                                                env=clean_environment(workspace, {}), cwd=tmp_path)
+
+    @contextlib.asynccontextmanager
+    async def transport(self):
+        with open(self.log, "w") as log:
+            yield stdio_client(self.parameters, errlog=log)
+
+
+@pytest.fixture
+def start_session(binary, workspace, tmp_path):
+    return lambda mode: StdioSession(mode, binary, workspace, tmp_path)
+
+
 @pytest.fixture(params=MODES)
-def session(request, binary, workspace, tmp_path):
-    return Session(binary, workspace, tmp_path, request.param)
+def session(request, start_session):
+    return start_session(request.param)
 
 
 def test_each_mode_agrees_on_its_revision(session):
@@ -160,21 +178,21 @@ def test_calls_run_side_by_side(session):
             assert f"stdout:\n{name}\n" in result.content[0].text
             done.append(name)
         async with anyio.create_task_group() as group:
-            for name, seconds in (("c", 0.7), ("a", 0), ("b", 0.35)):
+            for name, seconds in (("c", 0.6), ("a", 0), ("b", 0.3)):
                 group.start_soon(one, name, seconds)
         return done
     assert session.run(work) == ["a", "b", "c"]
 
 
 def test_a_progress_callback_is_called(session):
-    """X10, mcp.md section 6."""
+    """X10, decision 5, mcp.md section 6."""
     seen = []
 
     async def report(progress, total, message):
         seen.append((progress, message))
 
     async def work(client):
-        command = "for i in 1 2 3 4; do echo step $i; sleep 0.5; done"
+        command = "for i in 1 2 3; do echo step $i; sleep 0.5; done"
         return await client.call_tool("terminal_exec", {"command": command}, progress_callback=report)
     result = session.run(work)
     assert not result.is_error
@@ -201,11 +219,11 @@ def test_an_abandoned_call_ends_its_command(session, workspace):
 
 
 @pytest.mark.filterwarnings("ignore:ping is removed")
-def test_ping_is_answered(binary, workspace, tmp_path):
+def test_ping_is_answered(start_session):
     """M5; only the legacy era has it."""
     async def work(client):
         return await client.send_ping()
-    assert isinstance(Session(binary, workspace, tmp_path, "legacy").run(work), mcp_types.EmptyResult)
+    assert isinstance(start_session("legacy").run(work), mcp_types.EmptyResult)
 
 
 def test_sessions_in_a_row_leave_no_process(session):
