@@ -69,14 +69,19 @@ def repository_files():
 
 @pytest.fixture(scope="session")
 def copy_of_tree(tmp_path_factory):
-    """A function that copies the repository's files and the fetched trees into a new folder, as a git clone would look."""
-    def copy():
+    """A function that copies the repository's files and the fetched trees into a new folder, as a git clone would look; for
+    those who only build, without a repository and the thousands of inputs of the fuzzers."""
+    def copy(clone=True):
         new = tmp_path_factory.mktemp("tree") / "sandstorm-mcp"
         for name in repository_files():
+            if not clone and name.startswith("tests/fuzz/corpus/"):
+                continue
             (new / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, new / name, follow_symlinks=False)
         for name in ("bearssl", "musl", "jsmn"):
             shutil.copytree(ROOT / "vendor" / name, new / "vendor" / name, symlinks=True)
+        if not clone:
+            return new
         git = ("git", "-c", "user.name=Test", "-c", "user.email=test@example.org")
         run(*git, "init", "-q", cwd=new)
         run(*git, "add", "-A", cwd=new)

@@ -22,7 +22,7 @@ def make(tree, *args, ok=True):
 @pytest.fixture(scope="module")
 def new_tree(copy_of_tree, add_libraries):
     """A function that gives a new clone, as after one `make` but for the anchors."""
-    return lambda: add_libraries(copy_of_tree(), objects=True)
+    return lambda: add_libraries(copy_of_tree(clone=False), objects=True)
 
 
 @pytest.fixture(scope="module")

@@ -118,17 +118,24 @@ async function active(page) {
 	});
 }
 
-async function signIn(name, uri) {
+// The field that takes the focus by itself does so when the page is first drawn, which may be after its load.
+async function focused(page) {
+	await page.waitForFunction(() => document.activeElement !== document.body, null, { timeout: 10000 }).catch(() => {});
+}
+
+async function signIn(name, uri, came) {
 	const seen = { complaints: [] };
 	const page = await newPage({ viewport: { width: 1280, height: 900 } }, seen);
 	const got = found.signIns[name] = { focus: [] };
 	await page.goto(authorize(await register(uri, name), uri));
+	await focused(page);
 	got.focus.push(await active(page));		// where it stands when the page opens
 	for (let i = 0; i < 3; i++) {
 		await page.keyboard.press('Tab');
 		got.focus.push(await active(page));
 	}
 	await page.reload();
+	await focused(page);
 	await page.keyboard.type(told.token);
 	const posted = page.waitForResponse((answer) => answer.request().method() === 'POST');
 	await page.keyboard.press('Tab');
@@ -137,19 +144,24 @@ async function signIn(name, uri) {
 	got.origin = (await answer.request().allHeaders()).origin;
 	got.status = answer.status();
 	got.location = answer.headers().location;
-	await page.waitForTimeout(500);
+	await Promise.race([came, page.waitForTimeout(20000)]);
+	await page.waitForTimeout(500);		// for what the browser may have to say of it
 	got.complaints = seen.complaints;
 	got.end = page.url();
 	await page.context().close();
 }
 
+let arrived;
+const came = new Promise((resolve) => { arrived = resolve; });
 const listener = createServer((request, response) => {
-	if (request.url !== '/favicon.ico')
-		found.came = { path: request.url, referrer: request.headers.referer ?? null };
 	response.end('signed in');
+	if (request.url === '/favicon.ico')
+		return;
+	found.came = { path: request.url, referrer: request.headers.referer ?? null };
+	arrived();
 });
 await new Promise((ready) => listener.listen(0, '127.0.0.1', ready));
-await signIn('loopback', `http://127.0.0.1:${listener.address().port}/callback`);
+await signIn('loopback', `http://127.0.0.1:${listener.address().port}/callback`, came);
 await signIn('app', 'cursor://anysphere.cursor-retrieval/oauth/user-cursor/callback');
 listener.close();
 await browser.close();
