@@ -23,6 +23,8 @@ import re
 import socket
 import time
 
+from process import busy
+
 STATUS_LINE = re.compile(rb"HTTP/1\.1 ([1-5]\d\d) ([\x20-\x7e]*)")
 FIELD_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+): ([\x21-\x7e\x80-\xff](?:[\t\x20-\x7e\x80-\xff]*[\x21-\x7e"
                         rb"\x80-\xff])?)?")
@@ -235,7 +237,7 @@ class Connection:
 
     def answer(self, to="POST", timeout=None):
         """The next answer; to: the method it answers, or "HTTP/1.0"."""
-        deadline = time.monotonic() + (timeout or self.patience)
+        deadline = time.monotonic() + (timeout or self.patience) * busy()
         found = self._head(deadline)
         found.check(to)
         found.body = b"".join(self._body(found, to, lambda: deadline))

@@ -44,7 +44,7 @@ import subprocess
 import threading
 import time
 
-from process import MARKER, Process, clean_environment, describe, processes_with, wait_until  # tests take them here
+from process import MARKER, Process, busy, clean_environment, describe, processes_with, wait_until  # tests take them here
 
 PREFIX = "io.modelcontextprotocol/"
 MODERN = "2026-07-28"
@@ -270,7 +270,7 @@ class Server(Process, Requests):
 
     def _collect(self, wanted, what, timeout):
         """The first unclaimed message that `wanted` takes, as Message."""
-        deadline = time.monotonic() + (self.patience if timeout is None else timeout)
+        deadline = time.monotonic() + (self.patience if timeout is None else timeout) * busy()
         with self._arrived:
             while True:
                 self.check()
@@ -392,7 +392,7 @@ class Server(Process, Requests):
         """The exit code (negative: killed by that signal); stdout and stderr are read to their ends."""
         self.taken_over = True
         try:
-            code = self.process.wait(timeout)
+            code = self.process.wait(timeout * busy())
         except subprocess.TimeoutExpired:
             raise AssertionError(f"the server did not end in {timeout} s; {self._state()}") from None
         self.resume_reading()

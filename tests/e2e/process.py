@@ -39,6 +39,12 @@ def processes_with(marker):
     return found
 
 
+def busy():
+    """By how much a bound on time is stretched: 1 on a machine that does little more than these tests, above that by how many
+    more wait for a processor. What may not come too early is never stretched."""
+    return max(1.0, os.getloadavg()[0] / (4 * os.cpu_count()))
+
+
 class Process:
     """What both kinds of server have in common; they set `process` (a Popen) and start it with `marked(env)`."""
 
@@ -87,14 +93,14 @@ class Process:
         return [pid for pid in processes_with(self.marker) if pid != self.pid]
 
     def wait_no_descendants(self, timeout=3):
-        deadline = time.monotonic() + timeout
+        deadline = time.monotonic() + timeout * busy()
         while left := self.descendants():
             assert time.monotonic() < deadline, f"still running: {[describe(pid) for pid in left]}"
             time.sleep(0.02)
 
     def wait_descendants(self, count, timeout=10):
         """Until that many processes started by the server live; returns their pids."""
-        deadline = time.monotonic() + timeout
+        deadline = time.monotonic() + timeout * busy()
         while len(found := self.descendants()) < count:
             assert time.monotonic() < deadline, f"{len(found)} of {count} processes are running; {self._state()}"
             time.sleep(0.02)
@@ -172,7 +178,7 @@ def describe(pid):
 
 def wait_until(condition, what, timeout=5):
     """Polls until condition() holds; its value is returned."""
-    deadline = time.monotonic() + timeout
+    deadline = time.monotonic() + timeout * busy()
     while not (value := condition()):
         assert time.monotonic() < deadline, f"not in time: {what}"
         time.sleep(0.01)
@@ -183,8 +189,8 @@ class Pings:
     """Pings to a busy server and, one for one, to an idle one: how slow both are, the machine is. With them a test can say how
     long a server may make others wait, on a machine that has other things to do as well."""
 
-    def __init__(self, busy, idle):
-        self._servers = busy, idle
+    def __init__(self, asked, idle):
+        self._servers = asked, idle
         self._times = [], []
 
     def __len__(self):
@@ -198,8 +204,8 @@ class Pings:
 
     def delay(self, nth=1):
         """How much longer the busy one's nth slowest answer took than the idle one's, in seconds."""
-        busy, idle = (sorted(times)[-nth] for times in self._times)
-        return busy - idle
+        asked, idle = (sorted(times)[-nth] for times in self._times)
+        return asked - idle
 
     def median_delay(self):
         return self.delay((len(self) + 1) // 2)

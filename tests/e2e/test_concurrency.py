@@ -9,6 +9,7 @@ import time
 import pytest
 
 from mcpwire import MODERN_META, first_text, tool_params, wait_until
+from process import busy
 
 BUSY = -32603
 JOBS, KEPT = 64, 8          # of a 64-bit build; the README lists them
@@ -36,7 +37,7 @@ def test_thirty_commands_at_once_keep_their_output_apart(host):
     started = time.monotonic()
     for id, n in ids.items():
         assert first_text(host.wait(id)["result"]) == f"stdout:\n{n}\n{n}\n\n\nexit_code: 0"
-    assert time.monotonic() - started < 4, "they ran one after the other"
+    assert time.monotonic() - started < 4 * busy(), "they ran one after the other"
 
 
 def test_both_eras_are_served_side_by_side(host):

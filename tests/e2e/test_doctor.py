@@ -13,6 +13,7 @@ import pytest
 
 from fshelp import mounts
 from httpwire import free_port
+from process import busy
 from sandbox import environment
 from webserver import TOKEN
 
@@ -110,7 +111,7 @@ def test_a_silent_name_server_is_waited_for_within_the_deadline(elsewhere, maste
     etc = 'mount -t tmpfs none /etc; echo "nameserver 127.0.0.77\noptions timeout:30" > /etc/resolv.conf'
     report = elsewhere(master(), etc, host="master.test")
     assert report.failed("name", "cannot resolve master.test", "no answer in time")
-    assert 9 < time.monotonic() - began < 13
+    assert 9 < time.monotonic() - began < 10 + 3 * busy()
 
 
 def test_the_ca_is_told_with_its_fingerprint(doctor, master):
@@ -236,7 +237,7 @@ def test_our_own_server_behind_the_url_is_recognised(doctor, web, tmp_path, mast
         report = doctor(None, env={**given, "SANDSTORM_TOKEN": "master-token"})
         assert "sandstorm-mcp serve answers there" in report.text and "SANDSTORM_MCP_PORT" in report.text
         assert report.status == 1
-    assert time.monotonic() - began < 5, "nobody waited for a deadline"
+    assert time.monotonic() - began < 5 * busy(), "nobody waited for a deadline"
     assert "master-token" not in w.stderr_text() and TOKEN not in report.text
 
 

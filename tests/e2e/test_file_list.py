@@ -10,6 +10,7 @@ import pytest
 
 from fshelp import PING_MS, OtherUser, worst_ping
 from mcpwire import first_text
+from process import busy
 
 MAX = 1 << 20           # the default of SANDSTORM_MAX_OUTPUT
 LIST_MAX = 500
@@ -236,7 +237,7 @@ def test_a_directory_of_100000_files_is_listed_bounded_and_sorted(server, crowd)
     s = server(root=crowd)
     began = time.monotonic()
     text = s.text("file_list")
-    assert time.monotonic() - began < 3     # one second is the aim; test machines are busy
+    assert time.monotonic() - began < 3 * busy()     # one second is the aim; test machines are busy
     assert MAX - 200 < len(text) <= MAX
     *lines, last = text.splitlines()
     listed = list(rows("\n".join(lines)))

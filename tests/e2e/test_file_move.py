@@ -9,6 +9,7 @@ import pytest
 
 from fshelp import PING_MS, OtherUser, mounts, outside, seen_by, worst_ping
 from mcpwire import first_text, wait_until
+from process import busy
 
 MIB = 1 << 20
 as_root = pytest.mark.skipif(os.geteuid() != 0, reason="needs root: changes owners, makes devices")
@@ -379,7 +380,7 @@ def test_pings_are_answered_while_a_large_file_moves_between_file_systems(disk, 
         id = disk.start_call("file_move", source=source, dest=dest)
         slowest, count = worst_ping(disk, id)
         assert first_text(disk.wait(id)["result"]) == moved(workspace, source, dest)
-        assert slowest < PING_MS and count > 3
+        assert slowest < PING_MS * busy() and count > 3
     assert (workspace / "again").stat().st_size == big
     assert names(there) == [] and names(workspace) == ["again", "disk"]
     assert disk.zombies() == []
@@ -421,7 +422,7 @@ def test_replacing_a_large_file_does_not_hold_up_pings(host, workspace, big):
     id = host.start_call("file_move", source="a", dest="big")
     slowest, _ = worst_ping(host, id)
     assert not host.wait(id)["result"]["isError"]
-    assert slowest < PING_MS
+    assert slowest < PING_MS * busy()
     assert names(workspace) == ["big"] and (workspace / "big").read_text() == "new"
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from fshelp import NOBODY, PING_MS, OtherUser, mounts, seen_by, worst_ping
 from mcpwire import wait_until
+from process import busy
 
 MIB = 1 << 20
 SIZES = [0, 1, 200_000, 300_000, 3 * MIB]       # above 256 KiB a worker writes
@@ -331,7 +332,7 @@ def test_pings_are_answered_while_large_files_are_written(host, workspace):
     content = "x" * (15 * MIB)
     ids = [host.start_call("file_write", path=f"f{n}", content=content) for n in range(3)]
     slowest = max(worst_ping(host, id)[0] for id in ids)
-    assert slowest < PING_MS
+    assert slowest < PING_MS * busy()
 
 
 def test_a_cancelled_write_leaves_the_old_file_and_nothing_beside_it(host, workspace):

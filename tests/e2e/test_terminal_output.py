@@ -7,6 +7,7 @@ import time
 import pytest
 
 from mcpwire import first_text, wait_until
+from process import busy
 
 MIB = 1 << 20
 HELD = "a background process still holds the output; what it writes from now on is dropped"
@@ -137,7 +138,7 @@ def test_ping_is_answered_while_a_command_floods(host):
     for _ in range(5):
         began = time.monotonic()
         assert host.result("ping") == {}
-        assert time.monotonic() - began < 0.1
+        assert time.monotonic() - began < 0.1 * busy()
         time.sleep(0.1)
     assert "bytes omitted" in first_text(host.wait(id)["result"])
 
@@ -155,7 +156,7 @@ def test_a_background_process_does_not_keep_the_call(host, command):
     """X1."""
     began = time.monotonic()
     result = host.call("terminal_exec", command=command)
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < busy()
     assert [block["text"] for block in result["content"]] == ["stdout:\nstarted\n\n\nexit_code: 0", HELD]
     assert result["isError"] is False
     assert len(host.wait_descendants(1)) == 1, "it lives on"
@@ -178,7 +179,7 @@ def test_a_background_process_that_never_falls_silent_is_left_after_two_seconds(
     """X1."""
     began = time.monotonic()
     result = host.call("terminal_exec", command="(while :; do echo x; sleep 0.03; done) & echo started", timeout=20)
-    assert 1.5 < time.monotonic() - began < 3
+    assert 1.5 < time.monotonic() - began < 3 * busy()
     assert "started\n" in first_text(result) and result["content"][1]["text"] == HELD
 
 

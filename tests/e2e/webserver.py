@@ -26,7 +26,7 @@ import time
 
 from httpwire import Connection, free_port, request
 from mcpwire import MODERN, MODERN_META, Requests, same_id
-from process import Process, clean_environment
+from process import Process, busy, clean_environment
 
 TOKEN = "e2e-token-0123456789abcdef"
 
@@ -118,7 +118,7 @@ class WebServer(Process, Speaker):
 
     def wait_ready(self, timeout=10):
         """Until it serves, as the log says or, where that line is left out, the port: True; False when it has ended."""
-        deadline = time.monotonic() + timeout
+        deadline = time.monotonic() + timeout * busy()
         quiet = time.monotonic() + 0.2
         while "serving" not in self.stderr_text() and not (time.monotonic() > quiet and self._listens()):
             if not self.alive():
@@ -204,7 +204,7 @@ class WebServer(Process, Speaker):
         """The exit code (negative: killed by that signal)."""
         self.taken_over = True
         try:
-            code = self.process.wait(timeout)
+            code = self.process.wait(timeout * busy())
         except subprocess.TimeoutExpired:
             raise AssertionError(f"the server did not end in {timeout} s; {self._state()}") from None
         self._reader.join(5)
