@@ -155,7 +155,7 @@ def test_fifty_megabytes_of_output_stay_a_megabyte_on_disk_and_nothing_in_memory
     assert 300_000 < len(lines) * 22 < 1 << 20
     assert abs(omitted + len(lines) * 22 - 50_000_000) < 100
     print(f"\nresident {before} KiB before, at most {host.peak_rss_kib()} KiB; slowest ping {pings.delay() * 1000:.1f} ms")
-    assert pings.delay() < 0.3
+    assert pings.delay() < 0.3 * busy()
     assert host.peak_rss_kib() < 8 * 1024, "file_read answers a megabyte in between"
 
 

@@ -4,12 +4,11 @@ import concurrent.futures
 import datetime
 import json
 import re
-import time
 
 import pytest
 
 from fshelp import mounts
-from process import Pings, wait_until
+from process import Pings, busy, wait_until
 from sessionhelp import JSON, Sessions, created, ok, refused, write_log
 from test_http_health import bearer, health
 
@@ -357,16 +356,16 @@ def test_answers_are_not_to_be_stored(sessions):
 
 def test_others_are_served_while_a_large_tree_is_removed(web):
     """A worker removes, the loop goes on: the issue asks for some ms, a busy test machine gets 50."""
-    busy, idle = (web(env={"SANDSTORM_RATE_LIMIT": "0"}) for _ in range(2))
-    sessions = Sessions(busy)
+    loaded, idle = (web(env={"SANDSTORM_RATE_LIMIT": "0"}) for _ in range(2))
+    sessions = Sessions(loaded)
     one = sessions.create()
     one.exec("mkdir d; cd d; seq 1 50000 | xargs touch", timeout_ms=60000)
     deleting = sessions.start("DELETE", f"/session/{one.id}")
-    pings = Pings(busy, idle)
+    pings = Pings(loaded, idle)
     while one.path.exists():
         pings.once()
     assert deleting.answer(timeout=60).json() == {"success": True}
-    assert len(pings) > 10 and pings.median_delay() < 0.05
+    assert len(pings) > 10 and pings.median_delay() < 0.05 * busy()
 
 
 def test_a_session_of_a_former_run_can_be_used(web, workspace):
