@@ -68,7 +68,7 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.skip(reason="SANDSTORM_LONG_TESTS is not 1"))
         return
     # each worker begins with an equal share of the list; who is done early takes from the others
-    long.sort(key=lambda item: -item.get_closest_marker("long").args[0])
+    long.sort(key=lambda item: -(item.get_closest_marker("long").args or [10])[0])
     short = [item for item in items if not item.get_closest_marker("long")]
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     items[:] = [item for n in range(workers)
