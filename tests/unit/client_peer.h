@@ -170,6 +170,7 @@ enum { SEEN_MAX = 64, SEEN_TEXT = 8 * KIB };
 static struct seen {
 	int connections, requests, closed;
 	int left; /* connections that the other side has ended, where it counts them */
+	bool go;  /* told by the test, where the other side waits for it */
 	char text[SEEN_MAX][SEEN_TEXT]; /* requests in order, cut */
 } * seen;
 
