@@ -205,18 +205,21 @@ static inline int peer_accept(void)
 /* Reads one request with its body. False: the connection ended before. */
 static inline bool peer_request(int fd)
 {
-	char *text = seen->text[seen->requests % SEEN_MAX], *end, *length;
+	char *text = seen->text[seen->requests % SEEN_MAX], *end, *length, some[4 * KIB];
 	size_t n = 0, want = 0;
-	char c;
 
 	while (!want || n < want) {
-		if (recv(fd, &c, 1, 0) != 1) {
+		/* the head byte by byte, so that nothing behind the request is taken */
+		size_t most = !want ? 1 : want - n < sizeof(some) ? want - n : sizeof(some);
+		ssize_t r = recv(fd, some, most, 0);
+
+		if (r <= 0) {
 			seen->closed++;
 			return false;
 		}
-		if (n < SEEN_TEXT - 1)
-			text[n] = c;
-		n++;
+		for (ssize_t i = 0; i < r; i++, n++)
+			if (n < SEEN_TEXT - 1)
+				text[n] = some[i];
 		text[n < SEEN_TEXT ? n : SEEN_TEXT - 1] = '\0';
 		end = want ? NULL : strstr(text, "\r\n\r\n");
 		if (!end)
