@@ -652,10 +652,16 @@ put_files() {
 	esac
 }
 
-# busybox init starts anew what has ended
+# busybox init starts anew what has ended; until then the old one might be taken for the new
 stop_busybox() {
 	pid=$(cat /run/$name.pid 2> /dev/null) || return 0
-	! tr '\0' ' ' < "/proc/$pid/cmdline" 2> /dev/null | grep -qF "$bin " || kill "$pid"
+	tr '\0' ' ' < "/proc/$pid/cmdline" 2> /dev/null | grep -qF "$bin " || return 0
+	left=$(stop_limit)
+	quiet kill "$pid" || return 0		# once: a second TERM would cut the grace short
+	while quiet kill -0 "$pid" && [ "$left" -gt 0 ]; do
+		sleep 1
+		left=$((left - 1))
+	done
 }
 
 # The socket stays open as long as its address does; only a server that holds the port itself has to go first.
@@ -687,13 +693,13 @@ ask() {
 	env -i PATH="$PATH" "$bin" health "$@"
 }
 
+answer() { ask /health && { [ -n "$(setting SANDSTORM_ALLOWED_HOSTS)" ] || ask /mcp; }; }	# which may not know our name for it
 answers() {
-	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
-		quiet ask /health && break
+	for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14; do
+		quiet answer && return
 		sleep 1
 	done
-	ask /health || return 1
-	[ -n "$(setting SANDSTORM_ALLOWED_HOSTS)" ] || ask /mcp	# it may not know the name that is used here
+	answer
 }
 
 install() {
