@@ -81,7 +81,7 @@ COMPILE.unit = $(HOST_CC) -O0 $(OURS) $(SANITIZE) -fsanitize=address,undefined
 COMPILE.fuzz = $(FUZZ_CC) -O1 $(OURS) $(SANITIZE) -fsanitize=address,undefined,fuzzer-no-link
 
 .PHONY: all targets platforms run help vendor need-build fixtures test check unit fuzz-programs fuzz build-tests e2e interop interop-table pages size fmt docs dist image-files \
-	install clean distclean FORCE
+	release install install-bin install-share clean distclean FORCE
 .DELETE_ON_ERROR:
 all: $(BIN)
 
@@ -293,15 +293,47 @@ docs: $(BIN) ## write the generated tables of README.md anew; that of sizes when
 dist: $(VENDORED) ## source tarball with the third-party sources: builds offline, the same bytes each time
 	@scripts/need dist
 	@scripts/dist out
+
+# The manual page and the completions are made of what the binary says, so for another machine one is built for this one.
+NATIVE := out/sandstorm-mcp
+ifneq ($(BIN),$(NATIVE))
+$(NATIVE): FORCE
+	$Qenv -u MAKEFLAGS -u MFLAGS -u MAKEOVERRIDES $(foreach v,TARGET CC CROSS_COMPILE TARGET_CFLAGS AR RANLIB STRIP CFLAGS,-u $v) \
+		$(MAKE) -j$(shell nproc)
+endif
+MAN := build/share/man/man1/sandstorm-mcp.1
+BASH_COMPLETION := build/share/bash-completion/completions/sandstorm-mcp
+ZSH_COMPLETION := build/share/zsh/site-functions/_sandstorm-mcp
+FISH_COMPLETION := build/share/fish/vendor_completions.d/sandstorm-mcp.fish
+SHARE := $(MAN) $(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION)
+$(MAN): COMMAND = scripts/man-page
+$(BASH_COMPLETION): COMMAND = scripts/completions bash
+$(ZSH_COMPLETION): COMMAND = scripts/completions zsh
+$(FISH_COMPLETION): COMMAND = scripts/completions fish
+EPOCH = $(shell scripts/stamp epoch)
+$(eval $(call settings,build/.epoch,EPOCH))
+$(SHARE): $(NATIVE) scripts/said scripts/man-page scripts/sandstorm-mcp.1.in scripts/completions build/.epoch
+	$(call say,GEN,$@)
+	$Qmkdir -p $(@D) && $(COMMAND) $(NATIVE) > $@
+
+RELEASE ?= out/release
+RELEASE_TARGETS ?= $(HOST)
+release: $(SHARE) $(VENDORED) ## tarballs with binary, manual page and completions, sources, SBOM and SHA256SUMS in out/release
+	@scripts/need release
+	@scripts/release $(RELEASE) $(RELEASE_TARGETS)
+
 run: $(BIN) ## serve .run/workspace over HTTP with a token made on first use
 	@exec scripts/run $(CURDIR)/$(BIN)
 
 image-files: $(BIN) ## lay out out/image for `docker build --target prebuilt .`, every target that is built
 	@scripts/image-files
-install: $(BIN) ## into DESTDIR PREFIX/bin; for packagers INIT=systemd, openrc, procd or busybox (INIT_USER) adds its files
+install: install-bin install-share ## binary, manual page and completions below DESTDIR PREFIX
+install-bin: $(BIN)
 	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/sandstorm-mcp
 	$(if $(INIT),scripts/install-init $(INIT) '$(DESTDIR)' '$(PREFIX)' $(INIT_USER))
+install-share: $(SHARE)
+	$Qfor file in $(SHARE:build/%=%); do install -D -m 644 build/$$file $(DESTDIR)$(PREFIX)/$$file || exit; done
 clean: ## remove what was built, keep libraries and fetched sources
-	rm -rf out build/unit build/fuzz $(wildcard build/*/obj build/*/check-* build/*/fixture build/*/sandstorm-mcp* build/*/link.map)
+	rm -rf out build/share build/unit build/fuzz $(wildcard build/*/obj build/*/check-* build/*/fixture build/*/sandstorm-mcp* build/*/link.map)
 distclean: ## remove all that is not in the repository
 	rm -rf out build vendor/bearssl vendor/musl vendor/jsmn vendor/dl vendor/.fetched

@@ -312,7 +312,7 @@ static const struct command {
 	{ "--tools LIST", cmd_stdio, "those tools over stdio, such as host" },
 	{ "token [FILE]", cmd_token, "make a token for serve, or --rotate it" },
 	{ "health [URL]", cmd_health, "is a server alive? /mcp: with its token" },
-	{ "ca URL [FILE]", cmd_ca, "a master's CA, checked by --fingerprint HEX" },
+	{ "ca URL [FILE]", cmd_ca, "a master's CA: by --fingerprint HEX, or --print" },
 	{ "doctor [--probe]", cmd_doctor, "what stands between us and the master" },
 	{ "cert DIR", cmd_cert, "a CA, and a certificate for --host NAMES" },
 	{ "tools [--json]", cmd_tools, "list the tools" },
