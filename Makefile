@@ -142,7 +142,7 @@ $(eval $(call compiled,obj,$B/obj,$(MUSL) $(VENDORED)))
 $(eval $(call compiled,check-clang,$B/check-clang,$(MUSL) $(VENDORED)))
 $(eval $(call compiled,unit,build/unit/src,$(VENDORED)))
 $(eval $(call compiled,fuzz,build/fuzz/src,$(VENDORED)))
--include $(wildcard build/*/*.d build/*/*/*.d build/*/*/*/*.d)
+-include $(filter-out build/share/%,$(wildcard build/*/*.d build/*/*/*.d build/*/*/*/*.d))
 
 # the anchors of CA=file, read and refused by the program's own sources
 CHECK_CA_SRC := scripts/check-ca.c $(addprefix src/tls/,pem.c roots.c cert.c cert_key.c der.c) \
@@ -243,7 +243,8 @@ build/venv/.ready: tests/requirements.txt
 # the folder of a test that passed goes at once: a run makes 200,000 files, which would be deleted some runs later, all at a time
 PYTEST = TARGET=$(TARGET) SANDSTORM_BIN=$(CURDIR)/$(BIN) build/venv/bin/pytest --rootdir=. -o cache_dir=build/pytest \
 	-o tmp_path_retention_policy=failed -q $(PYTEST_ARGS)
-build-tests: $(BIN) build/venv/.ready ## tests of vendoring, the binary, reproducibility, the tarball, the generated docs
+build-tests: $(BIN) build/venv/.ready ## tests of vendoring, the binary, reproducibility, the tarballs, the generated docs
+	@scripts/need $(if $(filter 1,$(SANDSTORM_LONG_TESTS)),release shells,release)
 	$Q$(PYTEST) tests/build
 e2e: $(BIN) build/venv/.ready ## tests that talk to the real binary; they wait more than they work, so four at once
 	$Q$(PYTEST) -n $(if $(filter 1,$(SANDSTORM_LONG_TESTS)),6,4) --dist worksteal tests/e2e
@@ -298,8 +299,7 @@ dist: $(VENDORED) ## source tarball with the third-party sources: builds offline
 NATIVE := out/sandstorm-mcp
 ifneq ($(BIN),$(NATIVE))
 $(NATIVE): FORCE
-	$Qenv -u MAKEFLAGS -u MFLAGS -u MAKEOVERRIDES $(foreach v,TARGET CC CROSS_COMPILE TARGET_CFLAGS AR RANLIB STRIP CFLAGS,-u $v) \
-		$(MAKE) -j$(shell nproc)
+	$Qenv $(foreach v,MAKEFLAGS MFLAGS MAKEOVERRIDES MAKELEVEL TARGET CC CROSS_COMPILE TARGET_CFLAGS AR RANLIB STRIP CFLAGS,-u $v) $(MAKE)
 endif
 MAN := build/share/man/man1/sandstorm-mcp.1
 BASH_COMPLETION := build/share/bash-completion/completions/sandstorm-mcp

@@ -47,9 +47,14 @@ def test_a_changed_third_party_file_is_not_packed(copy_of_tree):
     assert not list(tree.glob("out/*.tar.gz"))
 
 
-def test_install_puts_the_binary_below_destdir_and_prefix(offline_build, tmp_path):
+def test_install_puts_all_below_destdir_and_prefix(offline_build, tmp_path):
     tree, _ = offline_build
     run("make", "install", f"DESTDIR={tmp_path}", "PREFIX=/opt/x", cwd=tree, env=clean_env())
-    installed = tmp_path / "opt/x/bin/sandstorm-mcp"
-    assert installed.read_bytes() == (tree / "out/sandstorm-mcp").read_bytes()
-    assert stat.S_IMODE(installed.stat().st_mode) == 0o755
+    top = tmp_path / "opt/x"
+    installed = {str(p.relative_to(top)): stat.S_IMODE(p.stat().st_mode) for p in top.rglob("*") if p.is_file()}
+    assert installed == {"bin/sandstorm-mcp": 0o755, "share/man/man1/sandstorm-mcp.1": 0o644,
+                         "share/bash-completion/completions/sandstorm-mcp": 0o644,
+                         "share/zsh/site-functions/_sandstorm-mcp": 0o644,
+                         "share/fish/vendor_completions.d/sandstorm-mcp.fish": 0o644}
+    assert (top / "bin/sandstorm-mcp").read_bytes() == (tree / "out/sandstorm-mcp").read_bytes()
+    assert (top / "share/man/man1/sandstorm-mcp.1").read_text().startswith(".Dd January 2, 2026\n")
