@@ -317,9 +317,12 @@ $(SHARE): $(NATIVE) scripts/said scripts/man-page scripts/sandstorm-mcp.1.in scr
 	$Qmkdir -p $(@D) && $(COMMAND) $(NATIVE) > $@
 
 RELEASE ?= out/release
-RELEASE_TARGETS ?= $(HOST)
-release: $(SHARE) $(VENDORED) ## tarballs with binary, manual page and completions, sources, SBOM and SHA256SUMS in out/release
-	@scripts/need release
+RELEASE_TARGETS ?= $(TARGETS)
+release: ## tarballs of all targets with manual page and completions, sources, SBOM, SHA256SUMS: out/release
+	@scripts/need release vendor $(if $(filter-out $(HOST),$(RELEASE_TARGETS)),targets)
+	@$(MAKE) vendor/.fetched
+	@$(MAKE) $(RELEASE_TARGETS:%=target-%)
+	@$(MAKE) $(SHARE)
 	@scripts/release $(RELEASE) $(RELEASE_TARGETS)
 
 run: $(BIN) ## serve .run/workspace over HTTP with a token made on first use

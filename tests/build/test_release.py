@@ -10,7 +10,7 @@ import pytest
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 
-from conftest import clean_env, run
+from conftest import LONG, clean_env, run
 
 EPOCH = 1767323045      # as the clones of this folder's tests have it: 2026-01-02T03:04:05Z
 
@@ -25,10 +25,17 @@ def version(root):
 
 
 @pytest.fixture(scope="module")
-def released(root, target, tmp_path_factory):
-    """A release of the native binary as `make` has built it here."""
+def targets(root, target):
+    """All in long runs, which CI does after `make release`; else the native one, which is there."""
+    return re.findall(r"^([a-z]\w*)", (root / "scripts/targets").read_text(), re.M) if LONG else [target]
+
+
+@pytest.fixture(scope="module")
+def released(root, targets, tmp_path_factory):
+    """A release of what `make` has built here."""
     folder = tmp_path_factory.mktemp("release") / "new"
-    run("make", "release", f"RELEASE={folder}", f"RELEASE_TARGETS={target}", cwd=root, env=clean_env(SOURCE_DATE_EPOCH=str(EPOCH)))
+    run("make", "release", f"RELEASE={folder}", f"RELEASE_TARGETS={' '.join(targets)}", cwd=root,
+        env=clean_env(SOURCE_DATE_EPOCH=str(EPOCH)), timeout=1800)
     return folder
 
 
@@ -53,22 +60,30 @@ def complaint(text):
     return JsonStrictValidator(SchemaVersion.V1_6).validate_str(text)
 
 
-def test_a_release_is_a_tarball_a_target_the_sources_the_bill_and_the_sums(released, version, target):
-    names = {f"sandstorm-mcp-{version}-{target}.tar.gz", f"sandstorm-mcp-{version}.tar.gz", f"sandstorm-mcp-{version}.cdx.json"}
+def test_a_release_is_a_tarball_a_target_the_sources_the_bill_and_the_sums(released, version, targets):
+    names = {f"sandstorm-mcp-{version}.tar.gz", f"sandstorm-mcp-{version}.cdx.json",
+             *(f"sandstorm-mcp-{version}-{target}.tar.gz" for target in targets)}
     assert {path.name for path in released.iterdir()} == names | {"SHA256SUMS"}
     said = run("sha256sum", "--check", "--strict", "SHA256SUMS", cwd=released).stdout
     assert {line.split(": ")[0] for line in said.splitlines()} == names
 
 
-def test_another_folder_gives_the_same_bytes(released, offline_build, target):
-    """The other folder is an unpacked source tarball, built anew; a commit of its own makes it a clone."""
+def test_another_folder_gives_the_same_bytes(released, offline_build, root, target, targets):
+    """The other folder is an unpacked source tarball, built anew; a commit of its own makes it a clone. The libraries of foreign
+    targets are taken along: those of the native one are compared by test_reproducible.py."""
     tree = offline_build[0]
+    for name in set(targets) - {target}:
+        new = tree / "build" / name
+        shutil.copytree(root / "build" / name / "musl", new / "musl")
+        for file in ("libbearssl.a", ".settings"):
+            shutil.copy2(root / "build" / name / file, new / file)
     git = ("git", "-c", "user.name=Test", "-c", "user.email=test@example.org")
     run(*git, "init", "-q", cwd=tree)
     run(*git, "add", "-A", cwd=tree)
     when = "2026-01-02T03:04:05Z"
     run(*git, "commit", "-q", "-m", "as it is", cwd=tree, env=clean_env(GIT_COMMITTER_DATE=when, GIT_AUTHOR_DATE=when))
-    run("make", "release", f"RELEASE_TARGETS={target}", cwd=tree)
+    made = run("make", "release", f"RELEASE_TARGETS={' '.join(targets)}", cwd=tree, timeout=1800).stdout
+    assert "BEARSSL" not in made
     again = tree / "out/release"
     assert {p.name: digest(p) for p in again.iterdir()} == {p.name: digest(p) for p in released.iterdir()}
 
@@ -119,12 +134,13 @@ def test_the_bill_has_the_libraries_as_they_are_pinned(bom, root):
     assert set(bom["dependencies"][0]["dependsOn"]) == {c["bom-ref"] for c in bom["components"]}
 
 
-def test_the_bill_has_the_binary_by_its_sum_and_the_time_of_the_commit(bom, binary, version, target):
+def test_the_bill_has_the_binaries_by_their_sums_and_the_time_of_the_commit(bom, binary, version, target, targets):
     program = bom["metadata"]["component"]
     assert (program["name"], program["version"]) == ("sandstorm-mcp", version)
     assert program["licenses"] == [{"license": {"id": "Apache-2.0"}}]
-    assert [(c["name"], c["hashes"]) for c in program["components"]] == [
-        (f"sandstorm-mcp-{target}", [{"alg": "SHA-256", "content": digest(binary)}])]
+    sums = {c["name"]: c["hashes"] for c in program["components"]}
+    assert list(sums) == [f"sandstorm-mcp-{name}" for name in targets]
+    assert sums[f"sandstorm-mcp-{target}"] == [{"alg": "SHA-256", "content": digest(binary)}]
     assert bom["metadata"]["timestamp"] == "2026-01-02T03:04:05Z"
 
 
