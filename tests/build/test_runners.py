@@ -84,7 +84,7 @@ def test_every_harness_of_the_tree_has_a_corpus():
 
 
 def test_size_tells_rooms_and_libraries_and_stops_over_the_limit(build, binary):
-    args = (ROOT / "scripts/size", build / "link.map", binary)
+    args = (ROOT / "scripts/size", build / "rooms.map", binary)
     rows = {line.split()[0]: [int(n) for n in line.split()[1:]]
             for line in run(*args, 1 << 30, cwd=ROOT).stdout.splitlines()[1:-1]}
     assert {"src/", "src/base", "musl", "total"} <= set(rows)
