@@ -2,15 +2,15 @@
 
 #include <link.h>
 #include <stdint.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 /* Where the program begins in memory, by the linker. */
 extern const char __ehdr_start[] __attribute__((visibility("hidden")));
 
 static void protect(const ElfW(Phdr) * segment)
 {
-	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t page = getauxval(AT_PAGESZ);
 	uintptr_t at = (uintptr_t)__ehdr_start + segment->p_vaddr, end = at + segment->p_memsz;
 
 	at &= -page;

@@ -179,15 +179,15 @@ static unsigned connections_allowed(unsigned wanted)
 	struct rlimit limit, raised;
 	rlim_t need = wanted + DESCRIPTORS_KEPT;
 
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+	if (prlimit(0, RLIMIT_NOFILE, NULL, &limit) < 0)
 		return wanted;
 	child_descriptors(&limit);
 	raised = limit;
 	raised.rlim_cur = need < limit.rlim_max ? need : limit.rlim_max;
 	if (limit.rlim_cur >= need ||
-		(setrlimit(RLIMIT_NOFILE, &raised) == 0 && raised.rlim_cur >= need))
+		(prlimit(0, RLIMIT_NOFILE, &raised, NULL) == 0 && raised.rlim_cur >= need))
 		return wanted;
-	getrlimit(RLIMIT_NOFILE, &limit);
+	prlimit(0, RLIMIT_NOFILE, NULL, &limit);
 	wanted = limit.rlim_cur > DESCRIPTORS_KEPT + CONNS_MIN
 			 ? (unsigned)limit.rlim_cur - DESCRIPTORS_KEPT
 			 : CONNS_MIN;

@@ -143,7 +143,7 @@ static const char *remedy_for(const char *text)
 {
 	const struct remedy *r = remedies;
 
-	while (!strstr(text, r->words))
+	while (!memmem(text, strlen(text), r->words, strlen(r->words)))
 		r++;
 	return r->remedy;
 }

@@ -1,9 +1,9 @@
 #include "front/health.h"
 
 #include <limits.h>
+#include <sched.h>
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "bounds.h"
@@ -36,8 +36,10 @@ static int64_t machine_uptime(void)
 /* Processors we may run on, without those that sessions take. */
 static int64_t cores_available(void)
 {
-	int64_t n = sysconf(_SC_NPROCESSORS_ONLN) - sessions_count();
+	cpu_set_t set;
+	int64_t n = sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
 
+	n -= sessions_count();
 	return n > 0 ? n : 0;
 }
 

@@ -152,7 +152,7 @@ static void move_work(struct worker *w, struct outcome *o)
 	struct move_state *s = container_of(w, struct move_state, worker);
 	struct tree_copy c = { .mem = &s->job->mem, .chunk = s->chunk, .stop = s->stop[0] };
 
-	o->err = faccessat(s->src.dir, ".", W_OK | X_OK, 0) < 0 ? -errno : 0;
+	o->err = tree_changeable(s->src.dir);
 	if (o->err == 0) {
 		o->err = tree_copy(&c, s->src.dir, s->src.name, dest_dir(s), s->copy);
 		o->which = c.at_copy ? AT_DEST : AT_SOURCE;
@@ -256,7 +256,7 @@ static int blame(const struct move_state *s, int err)
 	if (err == -ENOENT)
 		return AT_SOURCE;
 	if (err == -EACCES || err == -EPERM || err == -EROFS)
-		return faccessat(s->src.dir, ".", W_OK | X_OK, 0) < 0 ? AT_SOURCE : AT_DEST;
+		return tree_changeable(s->src.dir) < 0 ? AT_SOURCE : AT_DEST;
 	return AT_DEST;
 }
 

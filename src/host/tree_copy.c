@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "bounds.h"
@@ -26,6 +27,11 @@ struct item {
 	int depth;
 	struct stat st;
 };
+
+int tree_changeable(int dir)
+{
+	return syscall(SYS_faccessat, dir, ".", W_OK | X_OK) < 0 ? -errno : 0;
+}
 
 static bool is_stopped(const struct tree_copy *c)
 {
@@ -160,10 +166,10 @@ static int copy_entries(struct tree_copy *c, int in, int out, int depth)
 
 	dir_start(&d, in, mem, sizeof(mem));
 	while ((r = dir_next(&d, &e)) > 0) {
-		if (faccessat(in, ".", W_OK | X_OK, 0) < 0)
-			return -errno;
 		it.name = it.as = e.name;
-		r = copy_item(c, &it);
+		r = tree_changeable(in);
+		if (r == 0)
+			r = copy_item(c, &it);
 		if (r < 0)
 			return r;
 	}

@@ -29,6 +29,9 @@ struct tree_copy {
  */
 int tree_copy(struct tree_copy *c, int from, const char *name, int to, const char *as)
 	__attribute__((warn_unused_result));
+/* May entries of dir be made and removed? 0 or -errno. libc's faccessat would bring a process
+ * along. */
+int tree_changeable(int dir);
 /* dir/name and all below it, as far as possible. 0 or the first -errno; what does not exist is
  * removed. */
 int tree_remove(int dir, const char *name);

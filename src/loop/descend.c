@@ -98,10 +98,10 @@ void proc_take_mark(rlim_t mark)
 {
 	struct rlimit l;
 
-	if (getrlimit(RLIMIT_RTTIME, &l) < 0 || l.rlim_cur < MARK || l.rlim_max < mark)
+	if (prlimit(0, RLIMIT_RTTIME, NULL, &l) < 0 || l.rlim_cur < MARK || l.rlim_max < mark)
 		return;
 	l.rlim_cur = mark;
-	setrlimit(RLIMIT_RTTIME, &l);
+	prlimit(0, RLIMIT_RTTIME, &l, NULL);
 }
 
 static bool has_mark(pid_t pid, const char *tag)

@@ -82,7 +82,7 @@ static int runnable(const char *path)
 
 	if (stat(path, &st) < 0)
 		return errno == EACCES ? -EACCES : -ENOENT;
-	if (!S_ISREG(st.st_mode) || faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) < 0)
+	if (!S_ISREG(st.st_mode) || access(path, X_OK) < 0)
 		return -EACCES;
 	return 0;
 }

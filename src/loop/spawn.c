@@ -56,7 +56,7 @@ static void seal_inherited(void)
 	sealed = true;
 	if (syscall(SYS_close_range, 3u, ~0u, 4u /* CLOSE_RANGE_CLOEXEC */) == 0)
 		return;
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur > FDS_LOOKED_AT)
+	if (prlimit(0, RLIMIT_NOFILE, NULL, &limit) < 0 || limit.rlim_cur > FDS_LOOKED_AT)
 		limit.rlim_cur = FDS_LOOKED_AT;
 	for (int fd = 3; fd < (int)limit.rlim_cur; fd++)
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
@@ -116,7 +116,7 @@ static int become(const struct start *t)
 	if (r != 0)
 		return r;
 	if (descriptors_saved)
-		setrlimit(RLIMIT_NOFILE, &descriptors);
+		prlimit(0, RLIMIT_NOFILE, &descriptors, NULL);
 	proc_take_mark(s->mark);
 	signals_restore();
 	execve(s->path, (char *const *)s->argv, s->env);

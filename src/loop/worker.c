@@ -22,7 +22,7 @@ static void close_span(unsigned first, unsigned last)
 
 	if (syscall(SYS_close_range, first, last, 0) == 0)
 		return;
-	if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur > FDS_LOOKED_AT)
+	if (prlimit(0, RLIMIT_NOFILE, NULL, &limit) < 0 || limit.rlim_cur > FDS_LOOKED_AT)
 		limit.rlim_cur = FDS_LOOKED_AT;
 	for (unsigned fd = first; fd <= last && fd < limit.rlim_cur; fd++)
 		close((int)fd);
@@ -89,7 +89,7 @@ int worker_start(struct worker *w)
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
 	w->pipe = ends[1];
-	pid = fork();
+	pid = _Fork(); /* fork() would bring the locks of threads along */
 	if (pid == 0)
 		worker_main(w, server);
 	r = pid < 0 ? -errno : 0;

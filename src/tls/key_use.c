@@ -21,7 +21,7 @@ int tls_key_make(struct tls_key *k)
 		return -EAGAIN;
 	br_hmac_drbg_init(&random, &br_sha256_vtable, seed, sizeof(seed));
 	secret_wipe(seed, sizeof(seed));
-	n = br_ec_keygen(&random.vtable, br_ec_get_default(), NULL, k->mem, P256);
+	n = br_ec_keygen(&random.vtable, &br_ec_all_m31, NULL, k->mem, P256);
 	secret_wipe(&random, sizeof(random));
 	k->x = (struct slice){ (const char *)k->mem, n };
 	k->curve = P256;
@@ -32,7 +32,7 @@ int tls_key_make(struct tls_key *k)
 struct slice tls_key_point(const struct tls_key *k, unsigned char *mem)
 {
 	br_ec_private_key secret = pkey_secret_ec(k);
-	size_t n = br_ec_compute_pub(br_ec_get_default(), NULL, mem, &secret);
+	size_t n = br_ec_compute_pub(&br_ec_all_m31, NULL, mem, &secret);
 
 	return (struct slice){ (const char *)mem, n };
 }
@@ -90,12 +90,11 @@ struct slice tls_key_sign(
 	if (k->type == CERT_KEY_RSA) {
 		rsa = pkey_secret_rsa(k);
 		n = (k->bits + 7) / 8;
-		if (!br_rsa_pkcs1_sign_get_default()(BR_HASH_OID_SHA256, sha256, HASH, &rsa, out))
+		if (!br_rsa_i31_pkcs1_sign(BR_HASH_OID_SHA256, sha256, HASH, &rsa, out))
 			n = 0;
 	} else if (k->type == CERT_KEY_EC) {
 		ec = pkey_secret_ec(k);
-		n = br_ecdsa_sign_asn1_get_default()(
-			br_ec_get_default(), &br_sha256_vtable, sha256, &ec, out);
+		n = br_ecdsa_i31_sign_asn1(&br_ec_all_m31, &br_sha256_vtable, sha256, &ec, out);
 	}
 	return (struct slice){ (const char *)out, n };
 }
@@ -106,7 +105,7 @@ static bool rsa_verifies(
 	unsigned char found[HASH];
 	br_rsa_public_key key = pkey_rsa(public);
 
-	return br_rsa_pkcs1_vrfy_get_default()(
+	return br_rsa_i31_pkcs1_vrfy(
 		       pkey_bytes(signature), signature.n, BR_HASH_OID_SHA256, HASH, &key, found) &&
 	       memcmp(found, sha256, HASH) == 0;
 }
@@ -126,6 +125,6 @@ bool tls_key_fits(const struct tls_key *k, const struct cert_key *public)
 	if (k->type == CERT_KEY_RSA)
 		return rsa_verifies(public, text, signature);
 	ec = pkey_ec(public);
-	return br_ecdsa_vrfy_asn1_get_default()(
-		br_ec_get_default(), text, HASH, &ec, pkey_bytes(signature), signature.n);
+	return br_ecdsa_i31_vrfy_asn1(
+		&br_ec_all_m31, text, HASH, &ec, pkey_bytes(signature), signature.n);
 }

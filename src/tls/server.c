@@ -111,12 +111,11 @@ static void chain_set(struct tls_server *s)
 	if (i->key.type == CERT_KEY_RSA) {
 		st->key.rsa = pkey_secret_rsa(&i->key);
 		br_ssl_server_set_single_rsa(&st->engine, st->chain, (size_t)i->sent, &st->key.rsa,
-			BR_KEYTYPE_SIGN, NULL, br_rsa_pkcs1_sign_get_default());
+			BR_KEYTYPE_SIGN, NULL, br_rsa_i31_pkcs1_sign);
 	} else {
 		st->key.ec = pkey_secret_ec(&i->key);
 		br_ssl_server_set_single_ec(&st->engine, st->chain, (size_t)i->sent, &st->key.ec,
-			BR_KEYTYPE_SIGN, BR_KEYTYPE_EC, br_ec_get_default(),
-			br_ecdsa_sign_asn1_get_default());
+			BR_KEYTYPE_SIGN, BR_KEYTYPE_EC, &br_ec_all_m31, br_ecdsa_i31_sign_asn1);
 	}
 }
 

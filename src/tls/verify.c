@@ -117,8 +117,8 @@ static void minimal_setup(struct verify *v, size_t anchors)
 	br_x509_minimal_context *m = &v->minimal;
 
 	br_x509_minimal_init(m, &br_sha256_vtable, v->anchors, anchors);
-	br_x509_minimal_set_rsa(m, br_rsa_pkcs1_vrfy_get_default());
-	br_x509_minimal_set_ecdsa(m, br_ec_get_default(), br_ecdsa_vrfy_asn1_get_default());
+	br_x509_minimal_set_rsa(m, br_rsa_i31_pkcs1_vrfy);
+	br_x509_minimal_set_ecdsa(m, &br_ec_all_m31, br_ecdsa_i31_vrfy_asn1);
 	/* no SHA-1: nothing signed with it is trusted */
 	br_x509_minimal_set_hash(m, br_sha256_ID, &br_sha256_vtable);
 	br_x509_minimal_set_hash(m, br_sha384_ID, &br_sha384_vtable);
