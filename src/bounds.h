@@ -91,6 +91,7 @@ enum {
 	REPLY_BODY_MAX = 64 * MIB,   /* passed on in parts, so it costs time, not memory */
 	REPLY_INTERIMS_MAX = 16,     /* 1xx before the reply */
 	TRACE_BODY_MAX = 64 * KIB,   /* of each body in SANDSTORM_TRACE */
+	DNS_ANSWER_MAX = 4 * KIB,    /* of a name server, over TCP as well */
 	RESOLVED_MAX = 8,            /* of a name, tried in turn */
 
 	/* Loop */

@@ -60,14 +60,18 @@ socklen_t address_to_socket(
 	return sizeof(to->v6);
 }
 
+void address_from_v4(const unsigned char v4[4], unsigned char address[16])
+{
+	memcpy(address, v4_prefix, sizeof(v4_prefix));
+	memcpy(address + 12, v4, 4);
+}
+
 void address_from_socket(const union socket_address *from, unsigned char address[16])
 {
-	if (from->any.sa_family == AF_INET6) {
+	if (from->any.sa_family == AF_INET6)
 		memcpy(address, &from->v6.sin6_addr, 16);
-		return;
-	}
-	memcpy(address, v4_prefix, sizeof(v4_prefix));
-	memcpy(address + 12, &from->v4.sin_addr, 4);
+	else
+		address_from_v4((const unsigned char *)&from->v4.sin_addr, address);
 }
 
 int address_of_socket(int fd, unsigned char address[16], unsigned *port)

@@ -25,6 +25,7 @@ union socket_address {
 /* Gives the length of what *to became. */
 socklen_t address_to_socket(
 	const unsigned char address[16], unsigned port, union socket_address *to);
+void address_from_v4(const unsigned char v4[4], unsigned char address[16]);
 void address_from_socket(const union socket_address *from, unsigned char address[16]);
 /* Where a TCP socket is bound to. 0, -errno, or -EAFNOSUPPORT when it has no such address. */
 int address_of_socket(int fd, unsigned char address[16], unsigned *port)

@@ -2,10 +2,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
 #include <unistd.h>
 
 #include "base/address.h"
+#include "loop/lookup.h"
 
 static void address_add(struct resolve *r, struct slice number)
 {
@@ -26,34 +26,17 @@ static bool known(struct resolve *r)
 
 /* --- in the worker --- */
 
-static int error_of(int eai)
-{
-	switch (eai) {
-	case 0:
-		return 0;
-	case EAI_AGAIN:
-		return -EAGAIN;
-	case EAI_MEMORY:
-		return -ENOMEM;
-	case EAI_SYSTEM:
-		return -errno;
-	default:
-		return -ENOENT;
-	}
-}
-
 static void look_up(struct worker *w, struct outcome *o)
 {
 	struct resolve *r = container_of(w, struct resolve, worker);
-	const struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
-	struct addrinfo *found = NULL;
+	size_t size = sizeof(r->address);
+	struct dns_found f;
 
-	o->err = error_of(getaddrinfo(r->host, NULL, &hints, &found));
-	for (const struct addrinfo *a = found; a && r->count < RESOLVED_MAX; a = a->ai_next)
-		address_from_socket((const union socket_address *)(const void *)a->ai_addr,
-			r->address[r->count++]);
+	o->err = lookup_name(r->host, &f);
+	if (f.count < RESOLVED_MAX)
+		size = (size_t)f.count * 16;
 	/* It fits into the pipe whole. */
-	if (write(r->pipe, r->address, (size_t)r->count * 16) < 0)
+	if (write(r->pipe, f.address, size) < 0)
 		o->err = -errno;
 }
 

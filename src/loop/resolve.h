@@ -1,6 +1,6 @@
 /*
  * Names of hosts become addresses without blocking the loop: numbers and "localhost" at once, all
- * other names in a worker, since the resolver of libc waits for its servers.
+ * other names in a worker, which waits for name servers.
  */
 #ifndef LOOP_RESOLVE_H
 #define LOOP_RESOLVE_H
