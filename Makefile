@@ -77,6 +77,7 @@ LINK += -fuse-ld=lld -B$B/lld -Wl,--pack-dyn-relocs=relr
 else ifeq ($(TARGET),x86_64)
 LINK += -Wl,-z,pack-relative-relocs	# 8 KB less; binutils has it for x86_64 alone
 TARGET_CFLAGS += -mstack-protector-guard=global	# as on every other machine: shorter by 2 KB than a segment's
+TARGET_CFLAGS += -malign-data=abi	# tables need no cache line of their own: 2 KB less
 endif
 
 # how src/ is compiled: for the product, once more with clang, for unit tests, for fuzzers

@@ -21,8 +21,8 @@ static const struct option {
 	const char *env; /* NULL: flag only */
 	const char *flag;
 	enum kind kind;
-	size_t at; /* in struct config: const char * for TEXT, int64_t otherwise */
-	int64_t min, max;
+	uint16_t at; /* in struct config: const char * for TEXT, int64_t otherwise */
+	int32_t min, max;
 	const char *dflt; /* as text; NULL: none */
 	const char *help;
 } options[] = {
@@ -383,10 +383,10 @@ void config_json(struct jw *w)
 	jw_array(w, NULL);
 	for (const struct option *o = options; o->flag; o++) {
 		jw_object(w, NULL);
-		jw_str(w, "name", slice_of(o->env ? o->env : ""));
-		jw_str(w, "flag", slice_of(o->flag));
-		jw_str(w, "default", slice_of(o->dflt ? o->dflt : ""));
-		jw_str(w, "help", slice_of(o->help));
+		jw_puts(w, "name", o->env ? o->env : "");
+		jw_puts(w, "flag", o->flag);
+		jw_puts(w, "default", o->dflt ? o->dflt : "");
+		jw_puts(w, "help", o->help);
 		jw_close(w);
 	}
 	jw_close(w);

@@ -177,7 +177,7 @@ void fmt_to(struct fmt_sink *to, const char *fmt, va_list ap)
 
 	va_copy(f.ap, ap);
 	while (*fmt) {
-		n = strcspn(fmt, "%");
+		n = (size_t)(strchrnul(fmt, '%') - fmt);
 		put(&f, fmt, n);
 		fmt += n;
 		if (*fmt)

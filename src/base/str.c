@@ -143,6 +143,34 @@ bool str_starts(struct slice s, const char *prefix)
 	return n <= s.n && (n == 0 || memcmp(s.p, prefix, n) == 0);
 }
 
+const char *str_find(struct slice s, struct slice what)
+{
+	const char *at;
+
+	while (s.n >= what.n) {
+		at = memchr(s.p, what.p[0], s.n - what.n + 1);
+		if (!at || memcmp(at, what.p, what.n) == 0)
+			return at;
+		s = slice_from(s, (size_t)(at - s.p) + 1);
+	}
+	return NULL;
+}
+
+static char lower(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+}
+
+bool str_same(struct slice a, struct slice b)
+{
+	if (a.n != b.n)
+		return false;
+	for (size_t i = 0; i < a.n; i++)
+		if (lower(a.p[i]) != lower(b.p[i]))
+			return false;
+	return true;
+}
+
 static bool is_blank(char c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n';

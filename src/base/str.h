@@ -57,6 +57,10 @@ size_t utf8_repair(struct buf *b, struct slice s);
 
 bool str_has(struct slice s, char c);
 bool str_starts(struct slice s, const char *prefix);
+/* Where what, which is not empty, stands first in s; NULL when it does not. */
+const char *str_find(struct slice s, struct slice what);
+/* Equal, where letters of ASCII in either case are the same? */
+bool str_same(struct slice a, struct slice b);
 /* Without blanks (space, tab, CR, LF) at both ends. */
 struct slice str_trim(struct slice s);
 struct slice str_trim_start(struct slice s);

@@ -1,6 +1,6 @@
 #include "base/url_secret.h"
 
-#include <strings.h>
+#include "base/str.h"
 
 static bool ends_word(char c)
 {
@@ -37,7 +37,7 @@ static bool is_http(struct slice before)
 	for (size_t i = 0; i < 2; i++) {
 		size_t n = strlen(names[i]);
 
-		if (before.n >= n && strncasecmp(before.p + before.n - n, names[i], n) == 0)
+		if (before.n >= n && str_same(slice_from(before, before.n - n), slice_of(names[i])))
 			return true;
 	}
 	return false;
@@ -102,7 +102,7 @@ bool url_secret(struct slice text, unsigned cut, struct slice *secret)
 
 	*secret = slice_head(text, n);
 	while (secret->n == 0) {
-		const char *at = rest.n > 0 ? memmem(rest.p, rest.n, mark.p, mark.n) : NULL;
+		const char *at = str_find(rest, mark);
 
 		if (!at)
 			return false;

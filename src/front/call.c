@@ -80,11 +80,11 @@ static void put_request(struct job *j, const char *tool, const char *arguments)
 	buf_cut(&j->text, 0);
 	jw_init(&w, &j->text);
 	jw_object(&w, NULL);
-	jw_str(&w, "jsonrpc", LIT("2.0"));
+	jw_puts(&w, "jsonrpc", "2.0");
 	jw_int(&w, "id", 1);
-	jw_str(&w, "method", LIT("tools/call"));
+	jw_puts(&w, "method", "tools/call");
 	jw_object(&w, "params");
-	jw_str(&w, "name", slice_of(tool));
+	jw_puts(&w, "name", tool);
 	jw_raw(&w, "arguments", slice_of(arguments));
 	jw_close(&w);
 	jw_close(&w);

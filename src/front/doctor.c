@@ -135,7 +135,7 @@ static const struct remedy {
 	{ "this host's date", "set the clock, or renew the master's certificate" },
 	{ "not a TLS server", "another service has this port: correct SANDSTORM_URL" },
 	{ "TLS 1.2", "allow TLS 1.2 on the master" },
-	{ "", NULL },
+	{ 0 },
 	// clang-format on
 };
 
@@ -143,7 +143,7 @@ static const char *remedy_for(const char *text)
 {
 	const struct remedy *r = remedies;
 
-	while (!memmem(text, strlen(text), r->words, strlen(r->words)))
+	while (r->remedy && !str_find(slice_of(text), slice_of(r->words)))
 		r++;
 	return r->remedy;
 }

@@ -78,7 +78,7 @@ void gate_refuse(struct http_request *r, int status, struct slice more, const ch
 	buf_over(&body, body_mem, sizeof(body_mem));
 	jw_init(&w, &body);
 	jw_object(&w, NULL);
-	jw_str(&w, "error", slice_of(text));
+	jw_puts(&w, "error", text);
 	jw_close(&w);
 	gate_log_refusal(r, status, text);
 	http_answer(r->conn, status, "application/json", buf_all(&fields), buf_all(&body));

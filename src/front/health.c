@@ -60,7 +60,7 @@ static void put_tools(struct jw *w)
 	jw_array(w, "tools");
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (child_find(names[i], path, sizeof(path)) == 0)
-			jw_str(w, NULL, slice_of(names[i]));
+			jw_puts(w, NULL, names[i]);
 	jw_close(w);
 }
 
@@ -68,8 +68,8 @@ void health_put(struct jw *w, bool detail)
 {
 	jw_object(w, NULL);
 	jw_bool(w, "ok", true);
-	jw_str(w, "server", LIT(SERVER_NAME));
-	jw_str(w, "version", LIT(SERVER_VERSION));
+	jw_puts(w, "server", SERVER_NAME);
+	jw_puts(w, "version", SERVER_VERSION);
 	jw_int(w, "uptime_seconds", detail ? machine_uptime() : process_uptime());
 	jw_int(w, "active_instances", sessions_count());
 	jw_int(w, "max_instances", config.max_instances);

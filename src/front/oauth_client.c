@@ -79,13 +79,13 @@ static void put_information(
 	jw_int(w, "client_id_issued_at", clock_unix());
 	jw_str(w, "client_name", name);
 	put_redirects(w, "redirect_uris", d, list);
-	jw_str(w, "token_endpoint_auth_method", LIT("none"));
+	jw_puts(w, "token_endpoint_auth_method", "none");
 	jw_array(w, "grant_types");
-	jw_str(w, NULL, LIT("authorization_code"));
-	jw_str(w, NULL, LIT("refresh_token"));
+	jw_puts(w, NULL, "authorization_code");
+	jw_puts(w, NULL, "refresh_token");
 	jw_close(w);
 	jw_array(w, "response_types");
-	jw_str(w, NULL, LIT("code"));
+	jw_puts(w, NULL, "code");
 	jw_close(w);
 	jw_close(w);
 }

@@ -28,9 +28,9 @@ static void put_url(const struct http_request *r, struct jw *w, const char *key,
 static void put_list(struct jw *w, const char *key, const char *first, const char *second)
 {
 	jw_array(w, key);
-	jw_str(w, NULL, slice_of(first));
+	jw_puts(w, NULL, first);
 	if (second)
-		jw_str(w, NULL, slice_of(second));
+		jw_puts(w, NULL, second);
 	jw_close(w);
 }
 
@@ -49,7 +49,7 @@ void oauth_serve_resource(struct http_request *r)
 	put_url(r, &w, NULL, "");
 	jw_close(&w);
 	put_list(&w, "bearer_methods_supported", "header", NULL);
-	jw_str(&w, "resource_name", LIT("Sandstorm MCP"));
+	jw_puts(&w, "resource_name", "Sandstorm MCP");
 	jw_close(&w);
 	oauth_json(r, 200, (struct slice){ 0 }, &body);
 }

@@ -107,11 +107,11 @@ static void answer_tokens(struct http_request *r, const unsigned char *family, s
 	jw_init(&w, &body);
 	jw_object(&w, NULL);
 	jw_str(&w, "access_token", buf_all(&access));
-	jw_str(&w, "token_type", LIT("Bearer"));
+	jw_puts(&w, "token_type", "Bearer");
 	jw_int(&w, "expires_in", ACCESS_S);
 	if (refresh.n) {
 		jw_str(&w, "refresh_token", refresh);
-		jw_str(&w, "scope", LIT("offline_access"));
+		jw_puts(&w, "scope", "offline_access");
 	}
 	jw_close(&w);
 	oauth_json(r, 200, (struct slice){ 0 }, &body);

@@ -51,9 +51,9 @@ void oauth_error(struct http_request *r, int status, const char *error, const ch
 	buf_over(&body, mem, sizeof(mem));
 	jw_init(&w, &body);
 	jw_object(&w, NULL);
-	jw_str(&w, "error", slice_of(error));
+	jw_puts(&w, "error", error);
 	if (text)
-		jw_str(&w, "error_description", slice_of(text));
+		jw_puts(&w, "error_description", text);
 	jw_close(&w);
 	/* where it was tried (RFC 6749 section 5.2): else a browser would ask for a password */
 	oauth_json(r, status,

@@ -7,8 +7,8 @@
 
 static void put_name(struct jw *w, const struct session *s, const char *status)
 {
-	jw_str(w, "id", slice_of(s->id));
-	jw_str(w, "status", slice_of(status));
+	jw_puts(w, "id", s->id);
+	jw_puts(w, "status", status);
 }
 
 static void put_path(struct jw *w, const struct session *s)
@@ -16,7 +16,7 @@ static void put_path(struct jw *w, const struct session *s)
 	char path[PATH_MAX];
 
 	if (session_dir_path(s, "", path, sizeof(path)))
-		jw_str(w, "workspace_path", slice_of(path));
+		jw_puts(w, "workspace_path", path);
 }
 
 /* 2026-01-31T12:00:00Z, or with six digits of a fraction that is not zero. */

@@ -17,7 +17,7 @@ static bool has_bad(struct slice s)
 
 static bool has_pair(struct slice s, const char *two)
 {
-	return s.n >= 2 && memmem(s.p, s.n, two, 2);
+	return str_find(s, slice_of(two)) != NULL;
 }
 
 static bool ends_with(struct slice s, const char *end)

@@ -175,7 +175,7 @@ static struct slice without_port(struct slice s)
 
 static struct slice without_scheme_and_user(struct slice url)
 {
-	const char *at = memmem(url.p, url.n, "://", 3);
+	const char *at = str_find(url, LIT("://"));
 	struct slice host;
 
 	if (at)

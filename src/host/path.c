@@ -31,19 +31,29 @@ struct walk {
 
 enum { WALK_ON = 0, WALK_THERE = 1 };
 
+static size_t behind_slashes(const struct walk *w)
+{
+	size_t at = w->pos;
+
+	while (w->rest[at] == '/')
+		at++;
+	return at;
+}
+
 static struct slice next_name(struct walk *w)
 {
 	struct slice s;
 
-	w->pos += strspn(w->rest + w->pos, "/");
-	s = (struct slice){ w->rest + w->pos, strcspn(w->rest + w->pos, "/") };
+	w->pos = behind_slashes(w);
+	s.p = w->rest + w->pos;
+	s.n = (size_t)(strchrnul(s.p, '/') - s.p);
 	w->pos += s.n;
 	return s;
 }
 
 static bool is_last(const struct walk *w)
 {
-	return w->rest[w->pos + strspn(w->rest + w->pos, "/")] == '\0';
+	return w->rest[behind_slashes(w)] == '\0';
 }
 
 static int open_dir_at(int dir, const char *name)

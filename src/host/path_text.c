@@ -69,7 +69,7 @@ const char *path_strip(const char *path, const char *prefix)
 		return NULL;
 	path = skip_nothing(path);
 	for (prefix++; *prefix; prefix += n + (prefix[n] == '/')) {
-		n = strcspn(prefix, "/");
+		n = (size_t)(strchrnul(prefix, '/') - prefix);
 		if (strncmp(path, prefix, n) != 0 || (path[n] != '/' && path[n] != '\0'))
 			return NULL;
 		path = skip_nothing(path + n);

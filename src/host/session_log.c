@@ -14,8 +14,8 @@ static void begin(struct jw *w, struct buf *b, const char *op, const struct sess
 {
 	jw_init(w, b);
 	jw_object(w, NULL);
-	jw_str(w, "op", slice_of(op));
-	jw_str(w, "id", slice_of(s->id));
+	jw_puts(w, "op", op);
+	jw_puts(w, "id", s->id);
 }
 
 static void end(struct jw *w)

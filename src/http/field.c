@@ -40,11 +40,7 @@ static char lower(char c)
 
 bool http_same(struct slice a, const char *b)
 {
-	size_t i = 0;
-
-	while (i < a.n && b[i] && lower(a.p[i]) == lower(b[i]))
-		i++;
-	return i == a.n && !b[i];
+	return str_same(a, slice_of(b));
 }
 
 bool http_is_token(struct slice s)

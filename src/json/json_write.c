@@ -297,3 +297,8 @@ void jw_str(struct jw *w, const char *key, struct slice s)
 	jw_text(w, s);
 	jw_text_close(w);
 }
+
+void jw_puts(struct jw *w, const char *key, const char *s)
+{
+	jw_str(w, key, slice_of(s));
+}

@@ -26,6 +26,7 @@ void jw_object(struct jw *w, const char *key);
 void jw_array(struct jw *w, const char *key);
 void jw_close(struct jw *w); /* the innermost object or array */
 void jw_str(struct jw *w, const char *key, struct slice s);
+void jw_puts(struct jw *w, const char *key, const char *s);
 void jw_int(struct jw *w, const char *key, int64_t v);
 void jw_bool(struct jw *w, const char *key, bool v);
 void jw_null(struct jw *w, const char *key);

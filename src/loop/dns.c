@@ -14,21 +14,6 @@ enum {
 	NO_SUCH_NAME = 3,
 };
 
-bool dns_same(struct slice a, struct slice b)
-{
-	char x, y;
-
-	if (a.n != b.n)
-		return false;
-	for (size_t i = 0; i < a.n; i++) {
-		x = a.p[i];
-		y = b.p[i];
-		if (x != y && ((x ^ y) != 0x20 || (x | 0x20) < 'a' || (x | 0x20) > 'z'))
-			return false;
-	}
-	return true;
-}
-
 static void put_number(struct buf *b, unsigned n)
 {
 	buf_putc(b, (char)(n >> 8));
@@ -115,7 +100,7 @@ static bool answers(struct slice question, struct slice m)
 {
 	return m.n >= question.n && memcmp(m.p, question.p, 2) == 0 && (m.p[2] & RESPONSE) &&
 	       number_at(m, 4) == 1 &&
-	       dns_same((struct slice){ m.p + HEADER, question.n - HEADER },
+	       str_same((struct slice){ m.p + HEADER, question.n - HEADER },
 		       slice_from(question, HEADER));
 }
 

@@ -19,9 +19,6 @@ struct dns_found {
 	unsigned char address[2 * RESOLVED_MAX][16]; /* see base/address.h */
 };
 
-/* Letters of ASCII in either case are the same, in names as in whole questions. */
-bool dns_same(struct slice a, struct slice b);
-
 /* Puts the question with that id, or fails b: the name, with or without a dot at its end, is none.
  */
 void dns_put_question(struct buf *b, unsigned id, struct slice name, unsigned type);

@@ -3,7 +3,6 @@
 #include <net/if.h>
 
 #include "base/str.h"
-#include "loop/dns.h"
 
 enum { PORT = 53 };
 
@@ -73,7 +72,7 @@ bool names_hosts_line(struct slice line, struct slice name, unsigned char addres
 	struct slice rest = str_split(&line, '#'), number = str_word(&rest), word;
 
 	while ((word = str_word(&rest)).n > 0)
-		if (dns_same(word, name))
+		if (str_same(word, name))
 			return address_parse(number, address);
 	return false;
 }

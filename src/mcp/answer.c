@@ -12,7 +12,7 @@ enum { TEXT_MAX = 16 * KIB }; /* two paths and the words around them */
 static void block_open(struct job *j)
 {
 	jw_object(&j->w, NULL);
-	jw_str(&j->w, "type", LIT("text"));
+	jw_puts(&j->w, "type", "text");
 	jw_text_open(&j->w, "text");
 }
 
@@ -194,8 +194,8 @@ void tool_progress(struct job *j, int64_t progress, int64_t total, struct slice 
 	buf_over(&b, mem, sizeof(mem));
 	jw_init(&w, &b);
 	jw_object(&w, NULL);
-	jw_str(&w, "jsonrpc", LIT("2.0"));
-	jw_str(&w, "method", LIT("notifications/progress"));
+	jw_puts(&w, "jsonrpc", "2.0");
+	jw_puts(&w, "method", "notifications/progress");
 	jw_object(&w, "params");
 	jw_raw(&w, "progressToken", j->progress_token);
 	jw_int(&w, "progress", progress);

@@ -31,6 +31,6 @@ void era_list(struct jw *w, const char *key)
 {
 	jw_array(w, key);
 	for (const struct era *e = eras; e->version; e++)
-		jw_str(w, NULL, slice_of(e->version));
+		jw_puts(w, NULL, e->version);
 	jw_close(w);
 }

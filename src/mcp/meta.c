@@ -107,7 +107,7 @@ void meta_open(struct job *j)
 {
 	jw_object(&j->w, "_meta");
 	jw_object(&j->w, PREFIX "serverInfo");
-	jw_str(&j->w, "name", LIT(SERVER_NAME));
-	jw_str(&j->w, "version", LIT(SERVER_VERSION));
+	jw_puts(&j->w, "name", SERVER_NAME);
+	jw_puts(&j->w, "version", SERVER_VERSION);
 	jw_close(&j->w);
 }

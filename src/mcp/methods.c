@@ -22,15 +22,15 @@ static void put_server(struct job *j)
 	jw_close(&j->w);
 	jw_close(&j->w);
 	if (instructions)
-		jw_str(&j->w, "instructions", slice_of(instructions));
+		jw_puts(&j->w, "instructions", instructions);
 }
 
 static void put_server_info(struct job *j)
 {
 	jw_object(&j->w, "serverInfo");
-	jw_str(&j->w, "name", LIT(SERVER_NAME));
-	jw_str(&j->w, "title", LIT(SERVER_TITLE));
-	jw_str(&j->w, "version", LIT(SERVER_VERSION));
+	jw_puts(&j->w, "name", SERVER_NAME);
+	jw_puts(&j->w, "title", SERVER_TITLE);
+	jw_puts(&j->w, "version", SERVER_VERSION);
 	jw_close(&j->w);
 }
 
@@ -38,7 +38,7 @@ static void put_server_info(struct job *j)
 static void put_caching(struct job *j)
 {
 	jw_int(&j->w, "ttlMs", TTL_MS);
-	jw_str(&j->w, "cacheScope", LIT("private"));
+	jw_puts(&j->w, "cacheScope", "private");
 }
 
 static enum step initialize(struct job *j)
@@ -56,7 +56,7 @@ static enum step initialize(struct job *j)
 	if (j->sink->agreed)
 		j->sink->agreed(j, era);
 	rpc_result_begin(j);
-	jw_str(&j->w, "protocolVersion", slice_of(era->version));
+	jw_puts(&j->w, "protocolVersion", era->version);
 	put_server_info(j);
 	put_server(j);
 	return rpc_result_end(j);
@@ -131,8 +131,8 @@ static void put_acknowledged(struct job *j)
 {
 	jw_init(&j->w, &j->out);
 	jw_object(&j->w, NULL);
-	jw_str(&j->w, "jsonrpc", LIT("2.0"));
-	jw_str(&j->w, "method", LIT("notifications/subscriptions/acknowledged"));
+	jw_puts(&j->w, "jsonrpc", "2.0");
+	jw_puts(&j->w, "method", "notifications/subscriptions/acknowledged");
 	jw_object(&j->w, "params");
 	jw_object(&j->w, "notifications");
 	jw_close(&j->w);

@@ -31,7 +31,7 @@ static void answer_begin(struct job *j)
 		buf_putc(&j->out, j->mark ? ',' : '[');
 	jw_init(&j->w, &j->out);
 	jw_object(&j->w, NULL);
-	jw_str(&j->w, "jsonrpc", LIT("2.0"));
+	jw_puts(&j->w, "jsonrpc", "2.0");
 	jw_raw(&j->w, "id", j->id.n ? j->id : LIT("null"));
 }
 
@@ -71,7 +71,7 @@ enum step rpc_error(struct job *j, int code, const char *fmt, ...)
 enum step rpc_bad_version(struct job *j, struct slice requested)
 {
 	error_begin(j, RPC_VERSION);
-	jw_str(&j->w, "message", LIT("Unsupported protocol version"));
+	jw_puts(&j->w, "message", "Unsupported protocol version");
 	jw_object(&j->w, "data");
 	era_list(&j->w, "supported");
 	jw_str(&j->w, "requested", slice_head(requested, NAME_SHOWN_MAX));
@@ -84,7 +84,7 @@ void rpc_result_begin(struct job *j)
 	answer_begin(j);
 	jw_object(&j->w, "result");
 	if (j->era->modern)
-		jw_str(&j->w, "resultType", LIT("complete"));
+		jw_puts(&j->w, "resultType", "complete");
 }
 
 enum step rpc_result_close(struct job *j)

@@ -17,7 +17,7 @@ static const char *type_name(enum arg_type t)
 
 static void put_type(struct jw *w, const char *name)
 {
-	jw_str(w, "type", slice_of(name));
+	jw_puts(w, "type", name);
 }
 
 static void put_bounds(struct jw *w, const struct arg *a)
@@ -76,7 +76,7 @@ static void put_nullable(struct jw *w, const struct arg *a)
 static void put_default(struct jw *w, const struct arg *a)
 {
 	if (a->dflt == ARG_DEFAULT_ROOT)
-		jw_str(w, "default", slice_of(tools_root()));
+		jw_puts(w, "default", tools_root());
 	else if (a->dflt)
 		jw_raw(w, "default", slice_of(a->dflt));
 	else if (a->flags & ARG_NULL)
@@ -91,7 +91,7 @@ static void put_property(struct jw *w, const struct arg *a)
 	else
 		put_value(w, a);
 	put_default(w, a);
-	jw_str(w, "description", slice_of(a->desc));
+	jw_puts(w, "description", a->desc);
 	jw_close(w);
 }
 
@@ -105,7 +105,7 @@ static void put_required(struct jw *w, const struct arg *args)
 		if (!any)
 			jw_array(w, "required");
 		any = true;
-		jw_str(w, NULL, slice_of(a->name));
+		jw_puts(w, NULL, a->name);
 	}
 	if (any)
 		jw_close(w);
@@ -135,7 +135,7 @@ static void put_result(struct jw *w, const char *type)
 	jw_close(w);
 	jw_close(w);
 	jw_array(w, "required");
-	jw_str(w, NULL, LIT("result"));
+	jw_puts(w, NULL, "result");
 	jw_close(w);
 }
 

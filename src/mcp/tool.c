@@ -151,7 +151,7 @@ int tools_choose(const struct toolset *sets, const char *list, bool read_only, s
 static void put_annotations(struct jw *w, const struct tool *t)
 {
 	jw_object(w, "annotations");
-	jw_str(w, "title", slice_of(t->title));
+	jw_puts(w, "title", t->title);
 	jw_bool(w, "readOnlyHint", t->flags & TOOL_READS);
 	if (!(t->flags & TOOL_READS) || !(t->flags & TOOL_JSON)) {
 		jw_bool(w, "destructiveHint", t->flags & TOOL_DESTROYS);
@@ -164,9 +164,9 @@ static void put_annotations(struct jw *w, const struct tool *t)
 static void tool_put(struct jw *w, const struct tool *t)
 {
 	jw_object(w, NULL);
-	jw_str(w, "name", slice_of(t->name));
-	jw_str(w, "title", slice_of(t->title));
-	jw_str(w, "description", slice_of(t->desc));
+	jw_puts(w, "name", t->name);
+	jw_puts(w, "title", t->title);
+	jw_puts(w, "description", t->desc);
 	schema_put_input(w, t);
 	schema_put_output(w, t);
 	put_annotations(w, t);

@@ -34,7 +34,7 @@ struct arg {
 	 * Of a number the least and the greatest value, of a string those of its bytes; max 0: no
 	 * bound above, both 0: none. min 1 of ARG_STRS: not empty.
 	 */
-	int64_t min, max;
+	int32_t min, max;
 	const char *alias; /* another name it is taken by, or NULL */
 };
 

@@ -85,9 +85,9 @@ void routes_json(struct jw *w)
 	jw_array(w, NULL);
 	for (int i = 0; row_at(i); i++) {
 		jw_object(w, NULL);
-		jw_str(w, "tool", slice_of(rows[i].tool));
-		jw_str(w, "method", slice_of(rows[i].method));
-		jw_str(w, "path", slice_of(rows[i].path));
+		jw_puts(w, "tool", rows[i].tool);
+		jw_puts(w, "method", rows[i].method);
+		jw_puts(w, "path", rows[i].path);
 		jw_bool(w, "inside", rows[i].flags & ROUTE_INSIDE);
 		jw_close(w);
 	}

@@ -161,7 +161,7 @@ static enum step look_read(struct job *j, struct slice text)
 	s->error_len = 0;
 	if (text.n || size == 0)
 		keep_excerpt(s, text);
-	if (memmem(text.p, text.n, marker.p, marker.n))
+	if (str_find(text, marker))
 		return answer(j, true);
 	advance(s, marker.n, size);
 	return next_look(j, s->end < size);
@@ -222,10 +222,10 @@ static void put_args(struct jw *w, struct job *j, const char *key)
 	struct buf number;
 
 	jw_array(w, key);
-	jw_str(w, NULL, LIT("sh"));
-	jw_str(w, NULL, LIT("-c"));
-	jw_str(w, NULL, slice_of(script));
-	jw_str(w, NULL, LIT("sh"));
+	jw_puts(w, NULL, "sh");
+	jw_puts(w, NULL, "-c");
+	jw_puts(w, NULL, script);
+	jw_puts(w, NULL, "sh");
 	jw_str(w, NULL, arg_str(j, A_PATH));
 	buf_over(&number, mem, sizeof(mem));
 	buf_printf(&number, "%lld", (long long)s->offset);

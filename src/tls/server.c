@@ -8,6 +8,7 @@
 #include "tls/engine.h"
 #include "tls/identity.h"
 #include "tls/pkey.h"
+#include "tls/sessions.h"
 
 struct server_state {
 	br_ssl_server_context engine;
@@ -19,29 +20,8 @@ struct server_state {
 };
 
 enum {
-	SESSION_SIZE = 100, /* of one in the cache, as the engine says */
 	MEM_SIZE = sizeof(struct server_state) + ENGINE_OUT + ENGINE_IN,
 };
-
-/* --- sessions --- */
-
-static br_ssl_session_cache_lru sessions;
-static unsigned char sessions_mem[TLS_SESSIONS_MAX * SESSION_SIZE];
-static struct timer sessions_age;
-
-static void sessions_forget(void)
-{
-	secret_wipe(sessions_mem, sizeof(sessions_mem));
-	br_ssl_session_cache_lru_init(&sessions, sessions_mem, sizeof(sessions_mem));
-	timer_set(&sessions_age, TLS_SESSIONS_MS);
-}
-
-/* The secrets in there could open what was recorded since. */
-static void sessions_old(struct timer *t)
-{
-	(void)t;
-	sessions_forget();
-}
 
 /* --- identities --- */
 
@@ -62,7 +42,6 @@ int tls_server_load(const char *cert_path, const char *key_path, struct buf *why
 	current = !current;
 	if (identities[!current].handshakes == 0)
 		identity_drop(&identities[!current]);
-	sessions_age.fire = sessions_old;
 	sessions_forget();
 	return 0;
 }
@@ -129,7 +108,7 @@ static void engine_open(struct tls_server *s)
 	if (!engine_is_quick_at_aes()) /* then our order of suites counts, not the client's */
 		br_ssl_engine_add_flags(e, BR_OPT_ENFORCE_SERVER_PREFERENCES);
 	br_ssl_engine_set_protocol_names(e, protocols, 1);
-	br_ssl_server_set_cache(&s->state->engine, &sessions.vtable);
+	br_ssl_server_set_cache(&s->state->engine, sessions_cache());
 	engine_set_buffers(e, &s->mem);
 }
 
@@ -146,13 +125,8 @@ static bool server_reset(struct tls_stream *t)
 /* A session that an old certificate began is not to be taken up under the new one. */
 static void session_check(const struct tls_server *s)
 {
-	br_ssl_session_parameters session;
-
-	if (s->identity == &identities[current])
-		return;
-	br_ssl_engine_get_session_parameters(&s->state->engine.eng, &session);
-	br_ssl_session_cache_lru_forget(&sessions, session.session_id);
-	secret_wipe(&session, sizeof(session));
+	if (s->identity != &identities[current])
+		sessions_drop(&s->state->engine.eng);
 }
 
 static void server_opened(struct tls_stream *t)
