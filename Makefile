@@ -83,7 +83,7 @@ endif
 # how src/ is compiled: for the product, once more with clang, for unit tests, for fuzzers
 # objects carry both: LTO for the product (2 % less), plain code for what looks at them one by one or replaces some
 COMPILE.obj = $(CC) $(call PRODUCT,$(CC)) $(if $(LTO),$(LTO) -ffat-lto-objects)
-COMPILE.check-clang = clang $(call PRODUCT,clang)
+COMPILE.check-clang = clang $(filter-out -malign-data=abi,$(call PRODUCT,clang))
 COMPILE.unit = $(HOST_CC) -O0 $(OURS) $(SANITIZE) -fsanitize=address,undefined
 COMPILE.fuzz = $(FUZZ_CC) -O1 $(OURS) $(SANITIZE) -fsanitize=address,undefined,fuzzer-no-link
 
