@@ -5,7 +5,7 @@
 #   CC, CROSS_COMPILE   the compiler, or the prefix of a cross compiler's tools (aarch64-linux-gnu-)
 #   TARGET_CFLAGS       what the target needs besides (-march=..., -msoft-float), for the libraries too
 #   CFLAGS              optimisation, default -Oz          V=1  show the commands
-#   LTO                 how gcc optimises src/ as a whole; empty for compilers that cannot
+#   LTO                 how gcc optimises src/ as a whole where bfd links it; empty for compilers that cannot
 #   CA                  PEM file with the CA of the Sandstorm master, to be compiled in; SANDSTORM_CA replaces it at run time
 -include config.mak
 
@@ -35,7 +35,7 @@ STRIP ?= $(CROSS_COMPILE)strip
 OBJCOPY ?= $(CROSS_COMPILE)objcopy
 OBJDUMP ?= $(CROSS_COMPILE)objdump
 CFLAGS ?= -Oz
-LTO ?= -flto -flto-partition=none
+LTO ?= $(if $(filter bfd,$(LINKER)),-flto -flto-partition=none)
 HOST_CC ?= gcc
 FUZZ_CC ?= clang
 FUZZ_SECONDS ?= 20
@@ -175,18 +175,14 @@ $B/lld/ld.lld: | need-build
 LIBS := $B/libbearssl.a $(MUSL) $B/libgcc.a
 link = $(CC) $(SMALL) $(LINK) $(LINK_MORE) -o $@ $B/musl/lib/rcrt1.o $B/musl/lib/crti.o $(filter %.o,$^) \
 	$(LIBS) $(MUSL) $B/musl/lib/crtn.o
-# All of src/ seen at once. BearSSL stays out: it takes the same time whatever the secrets only as it was written, piece by piece.
-$B/whole.o: $(call objects,$B/obj)
-	$(call say,LTO,$@)
-	$Q$(CC) $(SMALL) $(LTO) -Werror $(FRAME) -fwhole-program -flinker-output=nolto-rel -nostdlib -r -o $@ $^
-PARTS := $(if $(LTO),$B/whole.o,$(call objects,$B/obj))
-$B/sandstorm-mcp.unstripped: LINK_MORE = -Wl,-Map=$B/link.map
-$B/sandstorm-mcp.unstripped: $(PARTS) $(LIBS) scripts/no-exports scripts/check-static scripts/check-float \
+# BearSSL stays out of LTO: it takes the same time whatever the secrets only as it was written, piece by piece
+$B/sandstorm-mcp.unstripped: LINK_MORE = $(LTO) -Werror $(FRAME) -Wl,-Map=$B/link.map
+$B/sandstorm-mcp.unstripped: $(call objects,$B/obj) $(LIBS) scripts/no-exports scripts/check-static scripts/check-float \
 		$B/.link | $(if $(filter lld,$(LINKER)),$B/lld/ld.lld)
 	$(call say,LINK,$@)
 	$Q$(link)
 	$Qscripts/check-static $@ && scripts/check-float $(OBJDUMP) $(FLOAT) $@
-LINK_SETTINGS = $(LINK)
+LINK_SETTINGS = $(LINK) $(LTO)
 $(eval $(call settings,$B/.link,LINK_SETTINGS))
 $(BIN): $B/sandstorm-mcp.unstripped
 	$(call say,STRIP,$@)
@@ -197,7 +193,7 @@ $B/fixture/%.o: tests/fixture/%.c $B/obj/.settings | $(MUSL) $(VENDORED)
 	$(call say,CC,$@)
 	$Qmkdir -p $(@D) && $(COMPILE.obj) -Werror -MMD -MP -c -o $@ $<
 fixtures: $B/sandstorm-mcp-fixtures
-$B/sandstorm-mcp-fixtures: LINK_MORE = -Wl,--wrap=tools_choose,--wrap=schema_put_input,--wrap=http_head_parse
+$B/sandstorm-mcp-fixtures: LINK_MORE = -fno-lto -Wl,--wrap=tools_choose,--wrap=schema_put_input,--wrap=http_head_parse
 $B/sandstorm-mcp-fixtures: $(patsubst tests/%.c,$B/%.o,$(sort $(wildcard tests/fixture/*.c))) $(call objects,$B/obj) \
 		$(LIBS) | $(if $(filter lld,$(LINKER)),$B/lld/ld.lld)
 	$(call say,LINK,$@)
@@ -299,7 +295,7 @@ platforms: build/venv/.ready ## every target in an emulator, the image, as PID 1
 size: $(BIN) $B/sandstorm-mcp.apart ## text, data and bss of each room and library, linked apart
 	@scripts/size $B/rooms.map $(BIN) $(SIZE_LIMIT)
 # LTO leaves no trace of the rooms, so the map for `make size` is that of a link without it
-$B/sandstorm-mcp.apart: LINK_MORE = -Wl,-Map=$B/rooms.map
+$B/sandstorm-mcp.apart: LINK_MORE = -fno-lto -Wl,-Map=$B/rooms.map
 $B/sandstorm-mcp.apart: $(call objects,$B/obj) $(LIBS) | $(if $(filter lld,$(LINKER)),$B/lld/ld.lld)
 	$(call say,LINK,$@)
 	$Q$(link)

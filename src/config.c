@@ -11,6 +11,7 @@
 
 #define AT(member) offsetof(struct config, member)
 
+enum { FLAG_SIZE = 40 };
 enum kind { TEXT, BYTES, NUMBER, SECONDS, TRUTH, LEVEL, FORMAT, ENV_FILE };
 
 /*
@@ -18,8 +19,7 @@ enum kind { TEXT, BYTES, NUMBER, SECONDS, TRUTH, LEVEL, FORMAT, ENV_FILE };
  * without SANDSTORM_, so that --help need not show both.
  */
 static const struct option {
-	const char *env; /* NULL: flag only */
-	const char *flag;
+	const char *name; /* of the variable; of a flag without one that of the flag */
 	enum kind kind;
 	uint16_t at; /* in struct config: const char * for TEXT, int64_t otherwise */
 	int32_t min, max;
@@ -27,82 +27,104 @@ static const struct option {
 	const char *help;
 } options[] = {
 	// clang-format off
-	{ "SANDSTORM_WORKSPACE_ROOT", "--workspace-root", TEXT, AT(root), 0, 0, "/home/dev",
+	{ "SANDSTORM_WORKSPACE_ROOT", TEXT, AT(root), 0, 0, "/home/dev",
 		"directory the file tools work in" },
-	{ "SANDSTORM_TOOLS", "--tools", TEXT, AT(tools), 0, 0, NULL,
+	{ "SANDSTORM_TOOLS", TEXT, AT(tools), 0, 0, NULL,
 		"toolsets and tools, -name removes one" },
-	{ "SANDSTORM_READ_ONLY", "--read-only", TRUTH, AT(read_only), 0, 1, "0",
+	{ "SANDSTORM_READ_ONLY", TRUTH, AT(read_only), 0, 1, "0",
 		"only tools that change nothing" },
-	{ "SANDSTORM_MAX_OUTPUT", "--max-output", BYTES, AT(max_output), SANDBOX_OUTPUT_MIN,
+	{ "SANDSTORM_MAX_OUTPUT", BYTES, AT(max_output), SANDBOX_OUTPUT_MIN,
 		OUTPUT_MAX,
 		NULL, "bytes of a stream [1048576, of sandboxes 65536]" },
-	{ "SANDSTORM_MEMORY", "--memory", BYTES, AT(memory), MEM_BUDGET_MIN, INT32_MAX, NULL,
+	{ "SANDSTORM_MEMORY", BYTES, AT(memory), MEM_BUDGET_MIN, INT32_MAX, NULL,
 		"memory for messages; by the machine's" },
-	{ "SANDSTORM_STOP_GRACE", "--stop-grace", SECONDS, AT(stop_grace_ms), 0, 3600 * 1000, "0",
+	{ "SANDSTORM_STOP_GRACE", SECONDS, AT(stop_grace_ms), 0, 3600 * 1000, "0",
 		"seconds that calls may run on after TERM" },
-	{ "SANDSTORM_SCRUB_ENV", "--scrub-env", TEXT, AT(scrub), 0, 0, NULL,
+	{ "SANDSTORM_SCRUB_ENV", TEXT, AT(scrub), 0, 0, NULL,
 		"more variables kept from commands" },
-	{ "SANDSTORM_STRUCTURED_RESULTS", "--structured-results", TRUTH, AT(structured), 0, 1, "0",
+	{ "SANDSTORM_STRUCTURED_RESULTS", TRUTH, AT(structured), 0, 1, "0",
 		"send texts as structuredContent, too" },
-	{ "SANDSTORM_LOG_LEVEL", "--log-level", LEVEL, AT(log_level), 0, 0, "INFO",
+	{ "SANDSTORM_LOG_LEVEL", LEVEL, AT(log_level), 0, 0, "INFO",
 		"DEBUG, INFO, WARNING, ERROR, CRITICAL" },
-	{ "SANDSTORM_LOG_FORMAT", "--log-format", FORMAT, AT(log_json), 0, 0, NULL,
+	{ "SANDSTORM_LOG_FORMAT", FORMAT, AT(log_json), 0, 0, NULL,
 		"text, or json as serve has it" },
-	{ "SANDSTORM_URL", "--url", TEXT, AT(url), 0, 0, "https://127.0.0.1:8080",
+	{ "SANDSTORM_URL", TEXT, AT(url), 0, 0, "https://127.0.0.1:8080",
 		"Sandstorm master" },
-	{ "SANDSTORM_CA", "--ca", TEXT, AT(ca), 0, 0, NULL,
+	{ "SANDSTORM_CA", TEXT, AT(ca), 0, 0, NULL,
 		"PEM file with the master's CA" },
-	{ "SANDSTORM_HTTP_TIMEOUT", "--http-timeout", SECONDS, AT(http_timeout_ms), 1000,
+	{ "SANDSTORM_HTTP_TIMEOUT", SECONDS, AT(http_timeout_ms), 1000,
 		3600 * 1000, "60", "seconds for the master to answer" },
-	{ "SANDSTORM_START_TIMEOUT", "--start-timeout", SECONDS, AT(start_timeout_ms), 1000,
+	{ "SANDSTORM_START_TIMEOUT", SECONDS, AT(start_timeout_ms), 1000,
 		600 * 1000, "60", "seconds for new sandboxes to run" },
-	{ "SANDSTORM_ROUTES", "--routes", TEXT, AT(routes), 0, 0, NULL,
+	{ "SANDSTORM_ROUTES", TEXT, AT(routes), 0, 0, NULL,
 		"file that corrects the master's routes" },
-	{ "SANDSTORM_TRACE", "--trace", TEXT, AT(trace), 0, 0, NULL,
+	{ "SANDSTORM_TRACE", TEXT, AT(trace), 0, 0, NULL,
 		"file for what master and server say" },
-	{ "SANDSTORM_MCP_HOST", "--mcp-host", TEXT, AT(host), 0, 0, "127.0.0.1",
+	{ "SANDSTORM_MCP_HOST", TEXT, AT(host), 0, 0, "127.0.0.1",
 		"address to serve on" },
-	{ "SANDSTORM_MCP_PORT", "--mcp-port", NUMBER, AT(port), 1, 65535, "8080",
+	{ "SANDSTORM_MCP_PORT", NUMBER, AT(port), 1, 65535, "8080",
 		"port to serve on" },
-	{ "SANDSTORM_TLS_CERT", "--tls-cert", TEXT, AT(tls_cert), 0, 0, NULL,
+	{ "SANDSTORM_TLS_CERT", TEXT, AT(tls_cert), 0, 0, NULL,
 		"PEM file: certificate, then its chain" },
-	{ "SANDSTORM_TLS_KEY", "--tls-key", TEXT, AT(tls_key), 0, 0, NULL,
+	{ "SANDSTORM_TLS_KEY", TEXT, AT(tls_key), 0, 0, NULL,
 		"PEM file with its key; both: https" },
-	{ "SANDSTORM_RATE_LIMIT", "--rate-limit", NUMBER, AT(rate_limit), 0, INT32_MAX, "600",
+	{ "SANDSTORM_RATE_LIMIT", NUMBER, AT(rate_limit), 0, INT32_MAX, "600",
 		"requests a minute a caller, 0: any" },
-	{ "SANDSTORM_MAX_CONNECTIONS", "--max-connections", NUMBER, AT(max_conns), CONNS_MIN,
+	{ "SANDSTORM_MAX_CONNECTIONS", NUMBER, AT(max_conns), CONNS_MIN,
 		CONNS_MAX, "1024", "connections at once" },
-	{ "SANDSTORM_ALLOWED_ORIGINS", "--allowed-origins", TEXT, AT(allowed_origins), 0, 0, NULL,
+	{ "SANDSTORM_ALLOWED_ORIGINS", TEXT, AT(allowed_origins), 0, 0, NULL,
 		"web pages that may call, besides loopback" },
-	{ "SANDSTORM_ALLOWED_HOSTS", "--allowed-hosts", TEXT, AT(allowed_hosts), 0, 0, NULL,
+	{ "SANDSTORM_ALLOWED_HOSTS", TEXT, AT(allowed_hosts), 0, 0, NULL,
 		"names in Host that are served; any" },
-	{ "SANDSTORM_PUBLIC_URL", "--public-url", TEXT, AT(public_url), 0, 0, NULL,
+	{ "SANDSTORM_PUBLIC_URL", TEXT, AT(public_url), 0, 0, NULL,
 		"address that clients see, behind a proxy" },
-	{ "SANDSTORM_DOMAIN", "--domain", TEXT, AT(domain), 0, 0, NULL,
+	{ "SANDSTORM_DOMAIN", TEXT, AT(domain), 0, 0, NULL,
 		"the same as a name, for https" },
-	{ "SANDSTORM_TRUSTED_PROXIES", "--trusted-proxies", TEXT, AT(trusted_proxies), 0, 0, NULL,
+	{ "SANDSTORM_TRUSTED_PROXIES", TEXT, AT(trusted_proxies), 0, 0, NULL,
 		"networks of proxies; loopback" },
-	{ "SANDSTORM_ACME_WEBROOT", "--acme-webroot", TEXT, AT(acme_webroot), 0, 0, NULL,
+	{ "SANDSTORM_ACME_WEBROOT", TEXT, AT(acme_webroot), 0, 0, NULL,
 		"folder of an ACME client in webroot mode" },
-	{ "SANDSTORM_ACME_PORT", "--acme-port", NUMBER, AT(acme_port), 1, 65535, "80",
+	{ "SANDSTORM_ACME_PORT", NUMBER, AT(acme_port), 1, 65535, "80",
 		"where it is served by plain HTTP beside TLS" },
-	{ "SANDSTORM_STATE_DIR", "--state-dir", TEXT, AT(state_dir), 0, 0, NULL,
+	{ "SANDSTORM_STATE_DIR", TEXT, AT(state_dir), 0, 0, NULL,
 		"what is to survive a restart; below the root" },
-	{ "SANDSTORM_HEALTH_DETAIL", "--health-detail", TRUTH, AT(health_detail), 0, 1, "0",
+	{ "SANDSTORM_HEALTH_DETAIL", TRUTH, AT(health_detail), 0, 1, "0",
 		"/health tells all without the token" },
-	{ "SANDSTORM_IP", "--ip", TEXT, AT(ip), 0, 0, NULL,
+	{ "SANDSTORM_IP", TEXT, AT(ip), 0, 0, NULL,
 		"as process 1: ADDRESS/LEN[,GATEWAY[,DNS]]" },
-	{ "MAX_INSTANCES", "--max-instances", NUMBER, AT(max_instances), 1, 1000, "5",
+	{ "MAX_INSTANCES", NUMBER, AT(max_instances), 1, 1000, "5",
 		"sessions at once" },
-	{ NULL, "--stdio", TRUTH, AT(stdio), 0, 1, NULL,
+	{ "--stdio", TRUTH, AT(stdio), 0, 1, NULL,
 		"serve on standard input and output" },
-	{ NULL, "--check", TRUTH, AT(check), 0, 1, NULL,
+	{ "--check", TRUTH, AT(check), 0, 1, NULL,
 		"only say what is wrong with the settings" },
-	{ NULL, "--env-file", ENV_FILE, 0, 0, 0, NULL,
+	{ "--env-file", ENV_FILE, 0, 0, 0, NULL,
 		"read NAME=value lines from a file" },
 	// clang-format on
 	{ 0 },
 };
+
+static bool has_variable(const struct option *o)
+{
+	return o->name[0] != '-';
+}
+
+/* Good until the next call. */
+static const char *flag_of(const struct option *o)
+{
+	static char mem[FLAG_SIZE];
+	const char *s = o->name;
+	struct buf b;
+
+	if (!has_variable(o))
+		return s;
+	buf_over(&b, mem, sizeof(mem));
+	buf_puts(&b, "--");
+	for (s += str_starts(slice_of(s), "SANDSTORM_") ? 10 : 0; *s; s++)
+		buf_putc(&b, *s == '_' ? '-' : (char)(*s | 0x20));
+	buf_putc(&b, '\0');
+	return mem;
+}
 
 /* struct flags has one bit for each. */
 _Static_assert(sizeof(options) / sizeof(*options) <= 64, "one word holds the flags");
@@ -255,12 +277,9 @@ static int option_set(
 
 static const struct option *option_find(struct slice name, bool flag)
 {
-	for (const struct option *o = options; o->flag; o++) {
-		const char *known = flag ? o->flag : o->env;
-
-		if (known && slice_is(name, known))
+	for (const struct option *o = options; o->name; o++)
+		if (flag ? slice_is(name, flag_of(o)) : has_variable(o) && slice_is(name, o->name))
 			return o;
-	}
 	return NULL;
 }
 
@@ -288,7 +307,7 @@ static int flag_take(int argc, char **argv, int *i, const struct option **o, con
 	else if (*i + 1 < argc)
 		*value = argv[++*i];
 	else
-		return complain(2, "option %s needs a value, see --help", (*o)->flag);
+		return complain(2, "option %s needs a value, see --help", flag_of(*o));
 	return 0;
 }
 
@@ -317,7 +336,7 @@ static int flags_load(struct config *c, int argc, char **argv, int *words, struc
 		f->given |= UINT64_C(1) << (o - options);
 		if (o->kind == ENV_FILE)
 			f->env_file = value;
-		r = option_set(c, o, o->flag, value);
+		r = option_set(c, o, flag_of(o), value);
 	}
 	return r;
 }
@@ -342,15 +361,15 @@ static int options_fill(struct config *c, uint64_t given)
 {
 	int r = 0;
 
-	for (const struct option *o = options; o->flag && r == 0; o++) {
-		const char *value = o->env ? env_get(o->env) : NULL;
+	for (const struct option *o = options; o->name && r == 0; o++) {
+		const char *value = has_variable(o) ? env_get(o->name) : NULL;
 
 		if (given >> (o - options) & 1)
 			continue;
 		if (value)
-			r = option_set(c, o, o->env, value);
+			r = option_set(c, o, o->name, value);
 		else if (o->dflt)
-			r = option_set(c, o, o->flag, o->dflt);
+			r = option_set(c, o, flag_of(o), o->dflt);
 	}
 	return r;
 }
@@ -373,18 +392,18 @@ int config_load(struct config *c, int argc, char **argv, int *words)
 
 void config_help(struct buf *b)
 {
-	for (const struct option *o = options; o->flag; o++)
-		buf_printf(b, "  %-29s %s%s%s%s\n", o->env ? o->env : o->flag, o->help,
-			o->dflt ? " [" : "", o->dflt ? o->dflt : "", o->dflt ? "]" : "");
+	for (const struct option *o = options; o->name; o++)
+		buf_printf(b, "  %-29s %s%s%s%s\n", o->name, o->help, o->dflt ? " [" : "",
+			o->dflt ? o->dflt : "", o->dflt ? "]" : "");
 }
 
 void config_json(struct jw *w)
 {
 	jw_array(w, NULL);
-	for (const struct option *o = options; o->flag; o++) {
+	for (const struct option *o = options; o->name; o++) {
 		jw_object(w, NULL);
-		jw_puts(w, "name", o->env ? o->env : "");
-		jw_puts(w, "flag", o->flag);
+		jw_puts(w, "name", has_variable(o) ? o->name : "");
+		jw_puts(w, "flag", flag_of(o));
 		jw_puts(w, "default", o->dflt ? o->dflt : "");
 		jw_puts(w, "help", o->help);
 		jw_close(w);
