@@ -343,7 +343,7 @@ run: $(BIN) ## serve .run/workspace over HTTP with a token made on first use
 
 image-files: $(BIN) ## lay out out/image for `docker build --target prebuilt .`, every target that is built
 	@scripts/image-files
-install: install-bin install-share ## binary, manual page and completions below DESTDIR PREFIX
+install: install-bin install-share ## binary, manual page, completions; INIT=systemd, openrc, procd or busybox (INIT_USER): its files
 install-bin: $(BIN)
 	install -D -m 755 $(BIN) $(DESTDIR)$(PREFIX)/bin/sandstorm-mcp
 	$(if $(INIT),scripts/install-init $(INIT) '$(DESTDIR)' '$(PREFIX)' $(INIT_USER))
