@@ -321,7 +321,8 @@ def test_links_among_the_state_are_not_followed(web, workspace, tmp_path, link):
     (workspace / ".sandstorm-mcp" / link).symlink_to(victim)
     w = web()
     assert Sessions(w).create().exec("echo x")["stdout"] == "x\n"
-    assert victim.read_text() == "untouched" and "in memory" in w.stderr_text()
+    wait_until(lambda: "in memory" in w.stderr_text(), "it is told")
+    assert victim.read_text() == "untouched"
 
 
 # -- a full disk ---------------------------------------------------------------------------------
