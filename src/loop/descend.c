@@ -74,6 +74,9 @@ enum { MARK_HALF = 31 }; /* bits of either half of a tag */
 
 static const rlim_t MARK = (rlim_t)1 << 2 * MARK_HALF;
 
+/* In 32 bits nothing of it would be left, and every process of the machine would match. */
+_Static_assert(sizeof(rlim_t) == 8, "RLIMIT_RTTIME holds a mark");
+
 static rlim_t half_mark(const char *hex)
 {
 	static const char digits[] = "0123456789abcdef";
