@@ -253,7 +253,7 @@ PYTEST = TARGET=$(TARGET) SANDSTORM_BIN=$(CURDIR)/$(BIN) build/venv/bin/pytest -
 	-o tmp_path_retention_policy=failed -q $(PYTEST_ARGS)
 build-tests: $(BIN) $B/sandstorm-mcp.apart build/venv/.ready ## tests of vendoring, the binary, reproducibility, the tarballs, the generated docs
 	@scripts/need $(if $(filter 1,$(SANDSTORM_LONG_TESTS)),release shells,release)
-	$Q$(PYTEST) tests/build
+	$Q$(PYTEST) -n 2 --dist loadgroup tests/build
 e2e: $(BIN) build/venv/.ready ## tests that talk to the real binary; they wait more than they work, so four at once
 	$Q$(PYTEST) -n $(if $(filter 1,$(SANDSTORM_LONG_TESTS)),6,4) --dist worksteal tests/e2e
 
