@@ -138,6 +138,7 @@ def test_when_all_connections_work_a_new_one_is_turned_away_and_later_served(web
     """Decision 40: what runs is not cut."""
     w = web(env={"SANDSTORM_MAX_CONNECTIONS": "4"})
     os.mkfifo(workspace / "go")
+    go = os.open(workspace / "go", os.O_RDWR)       # open, whoever reads from it and when
     working = [w.start(run("read x < go; echo kept", n)) for n in range(4)]
     w.wait_descendants(4)       # none of which goes on before it is told to
     c = w.connect()
@@ -146,9 +147,10 @@ def test_when_all_connections_work_a_new_one_is_turned_away_and_later_served(web
         assert c.answer(timeout=1).status in (200, 503)
     except (AssertionError, ConnectionError):
         pass        # closed without a word, or served once a place is free
-    (workspace / "go").write_text("")
+    os.write(go, b"\n" * 4)
     for c in working:
         assert "kept" in first_text(c.answer().message()["result"])
+    os.close(go)
     assert w.post(ping()).status == 200
 
 

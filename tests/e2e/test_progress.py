@@ -170,12 +170,12 @@ def test_tools_that_fetch_show_their_last_line_without_passwords(peers, workspac
 
 def test_progress_goes_on_rising_when_a_second_command_follows(peers, tmp_path):
     """mcp.md section 6: a clone asks git for its configuration first; each program begins at 0, the call does not."""
-    slow = "case \"$*\" in *config*) echo asking; sleep 1.6; exit 1;; esac; for i in 1 2 3; do echo $i; sleep 0.5; done; exit 1"
+    slow = "case \"$*\" in *config*) echo asking; sleep 1.6; exit 1;; esac; for i in 1 2 3 4 5; do echo $i; sleep 0.5; done; exit 1"
     folder = program(tmp_path / "bin", "git", slow)
     peer = peers(env={"PATH": f"{folder}:{os.environ['PATH']}"})
     (notes, answer), = peer.watch(call("git_clone", "t", repo_url="ssh://127.0.0.1:1/x", path="c"))
     assert answer.value["result"]["isError"] is True
-    assert rises(notes, "t") >= 3 and {"asking", "3"} <= set(texts(notes)), notes
+    assert rises(notes, "t") >= 3 and {"asking", "5"} <= set(texts(notes)), notes
     assert all(n.value["params"]["progress"] < n.value["params"]["total"] for n in notes)
 
 
