@@ -99,15 +99,24 @@ endef
 """
 
 
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    """The tarball of `make dist`, unpacked: the recipe's flags are its own, so it does not build in this tree."""
+    place = tmp_path_factory.mktemp("sources")
+    run(SCRIPTS / "dist", place, cwd=REPOSITORY)
+    run("tar", "-xzf", *place.glob("*.tar.gz"), "--strip-components=1", cwd=place)
+    return place
+
+
 @pytest.fixture
-def feed(release, tmp_path):
+def feed(release, sources, tmp_path):
     (tmp_path / "top/include").mkdir(parents=True)
     (tmp_path / "top/rules.mk").write_text("INCLUDE_DIR := $(TOPDIR)/include\nARCH := " + os.uname().machine + "\n")
     (tmp_path / "top/include/package.mk").write_text(PACKAGE_MK)
 
     def make(target, *settings):
         return run("make", "-s", "--warn-undefined-variables", "-f", release[0] / "openwrt/Makefile", target, f"TOPDIR={tmp_path}/top",
-                   f"PKG_BUILD_DIR={REPOSITORY}", *settings, cwd=tmp_path)
+                   f"PKG_BUILD_DIR={sources}", *settings, cwd=tmp_path)
     return make
 
 
