@@ -520,6 +520,9 @@ untouched() {	# as the package has brought it
 	[ -n "$sum" ] && [ "${sum%% *}" = "$(md5sum < "$caddyfile" | cut -c 1-32)" ]
 }
 
+# Caddy 2.6 closes a connection whose answer comes before it has noted the end of the request: some answers arrive cut
+hands_on_early() { case $(caddy version) in v2.6.* | 2.6.*) ;; *) false ;; esac; }
+
 set_up_caddy() {
 	domain=$1
 	if [ -e "$caddyfile" ] && ! grep -qxF "$import" "$caddyfile" &&
@@ -529,7 +532,9 @@ set_up_caddy() {
 	fi
 	upstream=$(host)
 	case $upstream in 0.0.0.0 | :: | \[::\] | localhost) upstream=127.0.0.1 ;; \[*) ;; *:*) upstream="[$upstream]" ;; esac
-	printf '# %s\n%s {\n\treverse_proxy %s:%s\n}\n' "$mark" "$domain" "$upstream" "$(port)" | put 644 "$snippet" || :
+	more=
+	! hands_on_early || more=' {\n\t\tbuffer_requests\n\t}'
+	printf "# %s\n%s {\n\treverse_proxy %s:%s$more\n}\n" "$mark" "$domain" "$upstream" "$(port)" | put 644 "$snippet" || :
 	if [ ! -e "$caddyfile" ]; then
 		echo "$import" > "$caddyfile"
 	elif grep -qxF "$import" "$caddyfile"; then
