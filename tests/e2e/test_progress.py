@@ -201,7 +201,7 @@ def test_a_move_to_another_file_system_tells_how_far_it_is(server, tmp_path, els
         **tool_params("file_move", {"source": str(tmp_path.resolve() / "big"), "dest": str(elsewhere / "big")}),
         "_meta": {"progressToken": "t"}})
     children = pathlib.Path(f"/proc/{s.pid}/task/{s.pid}/children")
-    while not (worker := children.read_text()):     # it takes milliseconds: no time for a sleep
+    while not (worker := children.read_text()) or not list(elsewhere.iterdir()):   # it takes milliseconds: no time for a sleep
         assert s.alive() and not s.history, s.history
     os.kill(int(worker), signal.SIGSTOP)
     time.sleep(2.4)
