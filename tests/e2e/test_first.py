@@ -231,7 +231,7 @@ def test_what_cannot_be_meant_is_refused_before_it_serves(server, wrap):
 def beside(server, binary, *words, env=None):
     """Runs a command in the namespaces of process 1, as `docker exec` does."""
     pid = server.first()
-    return subprocess.run(["nsenter", f"--target={pid}", "--pid", "--mount", binary, *words],
+    return subprocess.run(["nsenter", f"--target={pid}", "--pid", "--mount", "--root", binary, *words],
                           env=clean_environment(None, env), capture_output=True, text=True, timeout=20)
 
 

@@ -199,12 +199,13 @@ def test_each_framing_carries_the_same_value(master, framing):
     assert value == [{"name": "python"}, {"name": "sh"}] and "CONTENT-TYPE" in fields.keys()
     assert (fields["transfer-encoding"] == "chunked") == framing.startswith("chunked")
     end = raw_exchange(m)[1]
-    assert {"close": "closed", "close rudely": "SSLEOFError"}.get(framing, "open") in end, end
+    assert {"close": "closed", "close rudely": "EOF"}.get(framing, "open") in end, end
 
 
 def raw_exchange(m, target="/v1/templates"):
     """(all bytes of one reply until the connection ends or is quiet for a while, how it ended)."""
     context = trusting(m.ca, ssl.TLSVersion.TLSv1_2)
+    context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)     # an end without goodbye is seen by every Python
     request = f"GET {target} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode()
     with context.wrap_socket(connected(m), server_hostname=m.host, suppress_ragged_eofs=False) as s:
         s.settimeout(0.2)
@@ -236,7 +237,7 @@ def test_a_reset_is_one(master):
 
 
 HOW_THEY_END = {"close": "closed", "close_body": "closed", "bare": "closed", "length": "closed",
-                "reset": "SSLEOFError", "alert": "ALERT", "cut_head": "SSLEOFError", "cut_body": "SSLEOFError"}
+                "reset": "EOF", "alert": "ALERT", "cut_head": "EOF", "cut_body": "EOF"}
 ARGUMENTS = {"redirect": {"to": "https://127.0.0.1:1/"}, "status": {"status": 429, "fields": [["Retry-After", "7"]]},
              "dribble": {"seconds": 0.0001}, "delay": {"seconds": 0.1}, "stall": {"seconds": 0.1},
              "large": {"size": 100_000}}
