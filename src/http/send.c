@@ -271,11 +271,6 @@ void http_stream_end(struct http_conn *c, const char *type, struct slice fields,
 
 /* --- what an answer may want to know --- */
 
-bool http_is_head(const struct http_conn *c)
-{
-	return c->head_only;
-}
-
 const unsigned char *http_peer(const struct http_conn *c)
 {
 	return c->peer;

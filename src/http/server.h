@@ -118,7 +118,6 @@ bool http_streaming(const struct http_conn *c);
 void http_trust(struct http_conn *c);
 
 /* Facts of the connection. */
-bool http_is_head(const struct http_conn *c); /* the request was HEAD */
 /* The peer's address: 16 bytes, IPv4 as ::ffff:a.b.c.d. */
 const unsigned char *http_peer(const struct http_conn *c);
 
