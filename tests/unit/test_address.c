@@ -1,19 +1,7 @@
 /*
  * Addresses: text, bytes and the kernel's form are the same thing.
  */
-#include "unit.h"
-
-#include "base/address.h"
-
-static void put(const unsigned char address[16], const char *text)
-{
-	char mem[64];
-	struct buf b;
-
-	buf_over(&b, mem, sizeof(mem));
-	address_put(&b, address);
-	assert_same(buf_all(&b), slice_of(text));
-}
+#include "address_text.h"
 
 static void test_text_becomes_bytes_and_text_again(void **state)
 {
@@ -21,13 +9,13 @@ static void test_text_becomes_bytes_and_text_again(void **state)
 
 	(void)state;
 	assert_true(address_parse(LIT("127.0.0.1"), a));
-	put(a, "127.0.0.1");
+	assert_address(a, "127.0.0.1");
 	assert_true(address_parse(LIT("::1"), a));
-	put(a, "0:0:0:0:0:0:0:1");
+	assert_address(a, "0:0:0:0:0:0:0:1");
 	assert_true(address_parse(LIT("fd00:1:2::ABCD"), a));
-	put(a, "fd00:1:2:0:0:0:0:abcd");
+	assert_address(a, "fd00:1:2:0:0:0:0:abcd");
 	assert_true(address_parse(LIT("::ffff:1.2.3.4"), a));
-	put(a, "1.2.3.4");
+	assert_address(a, "1.2.3.4");
 }
 
 static void test_what_is_no_address(void **state)

@@ -1,19 +1,9 @@
 /*
  * SANDSTORM_IP: what it means, and what is refused with which words.
  */
-#include "unit.h"
+#include "address_text.h"
 
 #include "boot/net_text.h"
-
-static void put(const unsigned char address[16], const char *text)
-{
-	char mem[64];
-	struct buf b;
-
-	buf_over(&b, mem, sizeof(mem));
-	address_put(&b, address);
-	assert_same(buf_all(&b), slice_of(text));
-}
 
 static void parse(const char *text, struct net *n)
 {
@@ -26,7 +16,7 @@ static void test_an_address_alone(void **state)
 
 	(void)state;
 	parse("192.168.1.5/24", &n);
-	put(n.address, "192.168.1.5");
+	assert_address(n.address, "192.168.1.5");
 	assert_int_equal(n.bits, 24);
 	assert_false(net_given(n.gateway));
 	assert_false(net_given(n.dns));
@@ -39,8 +29,8 @@ static void test_with_gateway_and_dns(void **state)
 	(void)state;
 	parse("10.0.2.15/8,10.255.255.254,1.1.1.1", &n);
 	assert_int_equal(n.bits, 8);
-	put(n.gateway, "10.255.255.254");
-	put(n.dns, "1.1.1.1");
+	assert_address(n.gateway, "10.255.255.254");
+	assert_address(n.dns, "1.1.1.1");
 }
 
 static void test_a_field_may_be_empty(void **state)
@@ -50,7 +40,7 @@ static void test_a_field_may_be_empty(void **state)
 	(void)state;
 	parse("10.0.2.15/24,,10.0.2.3", &n);
 	assert_false(net_given(n.gateway));
-	put(n.dns, "10.0.2.3");
+	assert_address(n.dns, "10.0.2.3");
 	parse("10.0.2.15/24,,", &n);
 	assert_false(net_given(n.dns));
 	parse("10.0.2.15/24,", &n);
@@ -63,8 +53,8 @@ static void test_ipv6(void **state)
 
 	(void)state;
 	parse("fd00::15/64,fd00::1,fd00::53", &n);
-	put(n.address, "fd00:0:0:0:0:0:0:15");
-	put(n.gateway, "fd00:0:0:0:0:0:0:1");
+	assert_address(n.address, "fd00:0:0:0:0:0:0:15");
+	assert_address(n.gateway, "fd00:0:0:0:0:0:0:1");
 	assert_int_equal(n.bits, 64);
 	parse("2001:db8::15/128,fe80::1", &n); /* a router of the link */
 	parse("2001:db8::15/63,2001:db8:0:1::1,9.9.9.9", &n);
