@@ -253,7 +253,7 @@ PYTEST = TARGET=$(TARGET) SANDSTORM_BIN=$(CURDIR)/$(BIN) build/venv/bin/pytest -
 	-o tmp_path_retention_policy=failed -q $(PYTEST_ARGS)
 build-tests: $(BIN) $B/sandstorm-mcp.apart build/venv/.ready ## tests of vendoring, the binary, reproducibility, the tarballs, the generated docs
 	@scripts/need $(if $(filter 1,$(SANDSTORM_LONG_TESTS)),release shells,release)
-	$Q$(PYTEST) -n 2 --dist loadgroup tests/build
+	$Q$(PYTEST) -n 2 tests/build
 e2e: $(BIN) build/venv/.ready ## tests that talk to the real binary; they wait more than they work, so four at once
 	$Q$(PYTEST) -n $(if $(filter 1,$(SANDSTORM_LONG_TESTS)),6,4) --dist worksteal tests/e2e
 
@@ -288,6 +288,7 @@ pages: $(BIN) build/venv/.ready build/interop/.ready ## the pages in Chromium: s
 platforms: build/venv/.ready ## every target in an emulator, the image, as PID 1, as on a router, installed and upgraded
 	@scripts/need platforms
 	@$(MAKE) targets
+	@$(MAKE) $(SHARE)
 	$Q$(PYTEST) -n 2 tests/platforms
 
 # ---- the rest
@@ -327,7 +328,7 @@ EPOCH = $(shell scripts/stamp epoch)
 $(eval $(call settings,build/.epoch,EPOCH))
 $(SHARE): $(NATIVE) scripts/said scripts/man-page scripts/sandstorm-mcp.1.in scripts/completions build/.epoch
 	$(call say,GEN,$@)
-	$Qmkdir -p $(@D) && $(COMMAND) $(NATIVE) > $@
+	$Qmkdir -p $(@D) && $(COMMAND) $(NATIVE) > $@.new && mv $@.new $@
 
 RELEASE ?= out/release
 RELEASE_TARGETS ?= $(TARGETS)

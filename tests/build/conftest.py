@@ -6,12 +6,28 @@ import shutil
 import subprocess
 
 import pytest
+from xdist.scheduler import LoadScopeScheduling
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 # as in tests/e2e: what takes long runs in CI
 LONG = os.environ.get("SANDSTORM_LONG_TESTS") == "1"
 long = pytest.mark.skipif(not LONG, reason="SANDSTORM_LONG_TESTS is not 1")
+
+# What these make is made once for all their tests, in part in this very tree, so they run on one worker. (xdist 3.8 has
+# groups for it, but pytest 9.2 hides them from it.)
+ONE_WORKER = {"test_built_in_ca.py": "a CA", "test_dist.py": "tarballs", "test_manual.py": "tarballs",
+              "test_release.py": "tarballs", "test_reproducible.py": "tarballs"}
+
+
+class Scheduling(LoadScopeScheduling):
+    def _split_scope(self, nodeid):
+        return ONE_WORKER.get(nodeid.split("::")[0].split("/")[-1], nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    return Scheduling(config, log)
 
 
 def clean_env(**more):

@@ -13,7 +13,6 @@ import pytest
 from conftest import ROOT, clean_env, run
 
 DATA = ROOT / "tests/unit/data"
-pytestmark = pytest.mark.xdist_group("built-in CA")     # one tree for all
 
 
 def make(tree, *args, ok=True):

@@ -4,11 +4,7 @@ import os
 import stat
 import tarfile
 
-import pytest
-
 from conftest import clean_env, run
-
-pytestmark = pytest.mark.xdist_group("tarballs")      # which are made once
 
 
 def names(tarball):

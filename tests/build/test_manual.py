@@ -7,7 +7,6 @@ import pytest
 from conftest import long, run
 from shells import Fish, Terminal
 
-pytestmark = pytest.mark.xdist_group("tarballs")     # what they hold is made in this folder
 COMPLETIONS = {"bash": "sandstorm-mcp", "zsh": "_sandstorm-mcp", "fish": "sandstorm-mcp.fish"}
 
 

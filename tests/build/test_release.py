@@ -12,7 +12,6 @@ from cyclonedx.validation.json import JsonStrictValidator
 
 from conftest import LONG, clean_env, run
 
-pytestmark = pytest.mark.xdist_group("tarballs")       # made once, in this folder
 EPOCH = 1767323045      # as the clones of this folder's tests have it: 2026-01-02T03:04:05Z
 
 

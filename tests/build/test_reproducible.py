@@ -1,11 +1,7 @@
 """Same sources, same bytes: the product, in long runs the libraries too, is built once more in another folder."""
 import hashlib
 
-import pytest
-
 from conftest import long
-
-pytestmark = pytest.mark.xdist_group("tarballs")
 
 
 def digest(path):

@@ -104,7 +104,6 @@ def test_a_client_that_is_gone_leaves_no_call_behind(master, sandbox):
     """Decision 48: nobody reads stdout any more, the connections are closed."""
     m, s, box = one_sandbox(master, sandbox)
     s.start_call("exec_command", **script(box, "sleep 20"))
-    s.start_call("list_sandboxes")
     wait_until(lambda: m.requests("POST", "/exec$"), "it runs")
     s.close_stdout()
     s.start_call("list_templates")
