@@ -238,12 +238,12 @@ def test_a_hang_up_along_with_term_leaves_calls_their_grace(server, order):
 
 
 def test_a_client_that_goes_away_ends_the_server_and_its_commands(host):
-    """Issue: EPIPE ends it and its children; decision 48: an error on stdout cancels all."""
+    """Issue: a closed pipe ends it and its children, before it has anything to write; decision 48: an error on stdout
+    cancels all."""
     host.start_call("terminal_exec", command="sleep 100")
     host.wait_descendants(1)
     host.close_stdout()
-    host.send({"jsonrpc": "2.0", "id": "p", "method": "ping"})
-    assert host.wait_exit(3) in (0, 1)
+    assert host.wait_exit(3) == 0
     host.wait_no_descendants(0.3)
 
 
