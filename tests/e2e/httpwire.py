@@ -17,7 +17,9 @@ Server-sent events are held to one `event: message` line and one `data:` line ea
 
 import collections
 import contextlib
+import itertools
 import json
+import os
 import random
 import re
 import socket
@@ -307,10 +309,20 @@ class Stream:
         return list(iter(self.next, None))
 
 
+def ports_of(worker, lowest=20000, share=750):
+    """One after the other, without end, from a place by chance in what belongs to this one of up to 16 workers."""
+    first = lowest + worker % 16 * share
+    return map(lambda n: first + n % share, itertools.count(random.randrange(share)))
+
+
+PORTS = ports_of(int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]))
+
+
 def free_port():
-    """A port nobody listens on, below those that the kernel gives to clients."""
+    """A port nobody listens on, below those that the kernel gives to clients: no other worker of this run is given it, and
+    this one not soon again, so that it stays free until it is used, also where that nobody answers is what matters."""
     for _ in range(100):
-        port = random.randrange(20000, 32000)
+        port = next(PORTS)
         with contextlib.suppress(OSError), socket.socket() as v4, socket.socket(socket.AF_INET6) as v6:
             v4.bind(("0.0.0.0", port))
             v6.bind(("::1", port))

@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from httpwire import free_port
 from process import busy, wait_until
 from sessionhelp import Sessions, ok, refused
 
@@ -122,9 +123,7 @@ def test_a_failed_clone_is_told_and_the_session_can_be_used(sessions, hub):
 
 def test_no_password_is_asked_for_and_none_is_shown(sessions, hub):
     """G1, G7: a private repository fails at once; a token in git's configuration stays there."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    hub.stand_for(f"http://user:s3cret@127.0.0.1:{port}/")
+    hub.stand_for(f"http://user:s3cret@127.0.0.1:{free_port()}/")
     began = time.monotonic()
     one = sessions.create(requirements={"repo": "a/b"})
     assert time.monotonic() - began < 10 * busy()
