@@ -412,7 +412,7 @@ class Server(Process, Requests):
         if self.process.poll() is None:
             self.close_stdin()
             try:
-                self.process.wait(10)
+                self.process.wait(10 * busy())
             except subprocess.TimeoutExpired:
                 complaints.append(f"did not end within 10 s of the end of stdin; {self._state()}")
                 self.process.kill()

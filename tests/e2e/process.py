@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import json
 import os
 import signal
 import time
@@ -25,6 +26,21 @@ def clean_environment(root, changes):
     return env
 
 
+def read_proc(pid, name):
+    with open(f"/proc/{pid}/{name}", "rb") as f:
+        return f.read()
+
+
+def environment_of(pid):
+    """Its environment at exec time. In the middle of an exec it has memory already, but neither words nor environment: that
+    is waited for, or one that lives would be missed. (A zombie and a thread of the kernel have no memory.)"""
+    for _ in range(500):
+        if read_proc(pid, "cmdline") or read_proc(pid, "statm").startswith(b"0 "):
+            break
+        time.sleep(0.001)
+    return read_proc(pid, "environ")
+
+
 def processes_with(marker):
     """Pids (not zombies) whose environment at exec time holds the marker."""
     needle = f"{MARKER}={marker}".encode()
@@ -33,9 +49,8 @@ def processes_with(marker):
         if not name.isdigit():
             continue
         with contextlib.suppress(OSError):
-            with open(f"/proc/{name}/environ", "rb") as f:
-                if needle in f.read().split(b"\0"):
-                    found.append(int(name))
+            if needle in environment_of(name).split(b"\0"):
+                found.append(int(name))
     return found
 
 
@@ -67,6 +82,10 @@ class Process:
 
     def stderr_text(self):
         return self._errors.decode("utf-8", "replace")
+
+    def log(self):
+        """Its log in JSON, line by line; what is half read is left out."""
+        return [json.loads(line) for line in self.stderr_text().split("\n")[:-1]]
 
     def signal(self, number):
         self.process.send_signal(number)
@@ -157,7 +176,7 @@ class Process:
 
     def end_leftovers(self):
         """Kills what the server has left behind; complains unless the test allows it."""
-        deadline = time.monotonic() + 1
+        deadline = time.monotonic() + busy()
         while (left := self.descendants()) and not self.allow_leftovers and time.monotonic() < deadline:
             time.sleep(0.02)
         names = [describe(pid) for pid in left]

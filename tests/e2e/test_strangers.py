@@ -163,7 +163,7 @@ def test_refusals_do_not_fill_a_disk(web):
 
     def refusals():
         w.post(ping(), {"Authorization": "Bearer wrong-0123456789abcdef"})
-        return [json.loads(line) for line in w.stderr_text().splitlines() if "refused" in line]
+        return [line for line in w.log() if "refused" in line["msg"]]
     wait_until(lambda: sum(1 + line.get("unlogged", 0) for line in refusals()) >= 2000, "all of them are told of")
     lines = refusals()
     assert 1 <= len(lines) < 200
@@ -178,8 +178,8 @@ def test_a_sign_in_is_logged_with_who_and_where(remote):
     client = register(remote, "https://client.example/cb", client_name="Friend\n\x1b[31m")
     client.allow(remote, password="wrong-guess")
     client.allow(remote)
-    wait_until(lambda: "sign-in allowed" in remote.stderr_text(), "the line")
-    lines = [json.loads(line) for line in remote.stderr_text().splitlines()]
+    wait_until(lambda: "sign-in allowed" in [line["msg"] for line in remote.log()], "the line")
+    lines = remote.log()
     wrong = next(line for line in lines if line["msg"] == "refused")
     assert wrong["why"] == "wrong token on the sign-in page" and wrong["peer"] == "127.0.0.1"
     right = next(line for line in lines if line["msg"] == "sign-in allowed")

@@ -98,6 +98,7 @@ class WebServer(Process, Speaker):
         self.context = context      # with TLS: how clients verify it
         self.url = f"http{'s' if context else ''}://{f'[{host}]' if ':' in host else host}:{port}/mcp"
         self.patience = 10.0
+        self._quiet = env.get("SANDSTORM_LOG_LEVEL", "").upper() in ("WARNING", "ERROR", "CRITICAL")
         self._ids = 0
         self._kept = None
         self._opened = []
@@ -119,8 +120,7 @@ class WebServer(Process, Speaker):
     def wait_ready(self, timeout=10):
         """Until it serves, as the log says or, where that line is left out, the port: True; False when it has ended."""
         deadline = time.monotonic() + timeout * busy()
-        quiet = time.monotonic() + 0.2
-        while "serving" not in self.stderr_text() and not (time.monotonic() > quiet and self._listens()):
+        while "serving" not in self.stderr_text() and not (self._quiet and self._listens()):
             if not self.alive():
                 self._reader.join(5)
                 return False
@@ -222,7 +222,7 @@ class WebServer(Process, Speaker):
         if self.alive():
             self.process.terminate()
             try:
-                self.process.wait(10)
+                self.process.wait(10 * busy())
             except subprocess.TimeoutExpired:
                 complaints.append(f"did not end within 10 s of TERM; {self._state()}")
                 self.process.kill()
