@@ -1,10 +1,15 @@
 """What the tests of the file tools share: servers as another user or with mounts of their own, and pings meanwhile."""
 
+import contextlib
 import os
 import shutil
+import signal
 import tempfile
 import time
 from pathlib import Path
+
+from mcpwire import tool_params
+from process import wait_until
 
 NOBODY = 65534
 # The issue asks for 100 ms; a busy test machine gets three times as long.
@@ -58,6 +63,36 @@ class OtherUser:
             for name in names:
                 os.chmod(os.path.join(directory, name), 0o700, follow_symlinks=True)
         shutil.rmtree(self.base)
+
+
+def stop_copying(server, place, dest):
+    """The worker of the server that copies into `place`, stopped before the copy has its own name; None when there is none."""
+    workers = Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
+    if not workers or not list(place.iterdir()):
+        return None
+    worker = int(workers[0])
+    with contextlib.suppress(OSError):
+        os.kill(worker, signal.SIGSTOP)
+        wait_until(lambda: Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[0] in "TZ", "its stop")
+        if [path.name for path in place.iterdir()] != [os.path.basename(dest)]:
+            return worker
+        os.kill(worker, signal.SIGCONT)
+    return None
+
+
+def start_and_stop(server, place, source, dest, **meta):
+    """Begins to move a file into `place`, on another file system, and stops the worker in the middle: the call's id, the
+    worker's, when it began. Copying takes milliseconds, and on a machine that does other things just then it may be over; then
+    the file is moved back, and once more."""
+    for _ in range(100):
+        started = time.monotonic()
+        id = server.start_request("tools/call", {**tool_params("file_move", {"source": source, "dest": dest}), **meta})
+        while not any(m.value.get("id") == id for m in server.history):
+            if worker := stop_copying(server, place, dest):
+                return id, worker, started
+        assert not server.wait(id)["result"].get("isError")
+        assert server.text("file_move", source=dest, dest=source)
+    raise AssertionError("never stopped in the middle")
 
 
 def worst_ping(server, id):

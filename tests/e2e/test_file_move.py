@@ -1,13 +1,14 @@
 """Moving: what goes where, and that between file systems nothing is lost on the way."""
 
 import os
+import signal
 import stat
 import threading
 import time
 
 import pytest
 
-from fshelp import PING_MS, OtherUser, mounts, outside, seen_by, worst_ping
+from fshelp import PING_MS, OtherUser, mounts, outside, seen_by, start_and_stop, worst_ping
 from mcpwire import first_text, wait_until
 from process import busy
 
@@ -408,9 +409,10 @@ def test_until_it_is_whole_a_copy_has_another_name(disk, workspace, big):
 
 def test_a_cancelled_move_leaves_the_source_and_no_copy(disk, workspace, big):
     there = seen_by(disk, workspace / "disk")
-    id = disk.start_call("file_move", source="big", dest="disk/new")
-    wait_until(lambda: names(there), "the copy to begin")
+    id, worker, _ = start_and_stop(disk, there, "big", "disk/new")
     disk.cancel(id)
+    disk.fence()
+    os.kill(worker, signal.SIGCONT)
     wait_until(lambda: not disk.descendants(), "the worker to end")
     disk.fence()
     assert names(there) == [] and names(workspace) == ["big", "disk"]
@@ -428,10 +430,10 @@ def test_replacing_a_large_file_does_not_hold_up_pings(host, workspace, big):
 
 def test_the_end_of_the_server_leaves_the_source_and_no_copy(disk, workspace, big):
     there = seen_by(disk, workspace / "disk")
-    disk.start_call("file_move", source="big", dest="disk/new")
-    wait_until(lambda: names(there), "the copy to begin")
+    _, worker, _ = start_and_stop(disk, there, "big", "disk/new")
     held = os.open(there, os.O_RDONLY)      # the mount ends with its last process
-    disk.signal(15)
+    disk.signal(signal.SIGTERM)
+    os.kill(worker, signal.SIGCONT)
     assert disk.wait_exit() == 0
     assert os.listdir(held) == [] and names(workspace) == ["big", "disk"]
     os.close(held)
@@ -439,9 +441,8 @@ def test_the_end_of_the_server_leaves_the_source_and_no_copy(disk, workspace, bi
 
 def test_a_killed_worker_is_an_error_and_leaves_no_copy(disk, workspace, big):
     there = seen_by(disk, workspace / "disk")
-    id = disk.start_call("file_move", source="big", dest="disk/new")
-    wait_until(lambda: names(there), "the copy to begin")
-    os.kill(disk.descendants()[0], 9)
+    id, worker, _ = start_and_stop(disk, there, "big", "disk/new")
+    os.kill(worker, signal.SIGKILL)
     result = disk.wait(id)["result"]
     assert result["isError"] and first_text(result).startswith(f"Error: {workspace}/big: ")
     assert names(there) == [] and names(workspace) == ["big", "disk"]
