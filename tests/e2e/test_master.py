@@ -3,7 +3,6 @@
 The tests of the sandbox tools believe it; so it is looked at here with other eyes than those of the program under test.
 """
 
-import contextlib
 import http.client
 import json
 import os
@@ -73,7 +72,7 @@ def client(master):
 
 
 def test_a_sandbox_lives_runs_commands_and_goes(master):
-    m = master(start_after=0.05, idle_after=0.4)
+    m = master(start_after=0.5, idle_after=2)
     c = Client(m)
     assert c.ask("GET", "/v1/templates")[2] == [{"name": "python"}, {"name": "sh"}]
     status, _, (made,) = c.ask("POST", "/v1/sandboxes", {"template": "sh"})
@@ -140,8 +139,8 @@ def test_a_client_that_goes_away_is_noticed_while_its_command_runs(master):
     assert connection.closed is None
     left = time.monotonic()
     c.http.close()
-    wait_until(lambda: connection.closed, "noticed", 1)
-    assert connection.closed - left < 0.5
+    wait_until(lambda: connection.closed, "noticed")
+    assert connection.closed - left < 0.5 * busy()
 
 
 @pytest.mark.parametrize("leaf, host, cause", [
@@ -198,31 +197,32 @@ def test_each_framing_carries_the_same_value(master, framing):
     _, fields, value = Client(m).ask("GET", "/v1/templates")
     assert value == [{"name": "python"}, {"name": "sh"}] and "CONTENT-TYPE" in fields.keys()
     assert (fields["transfer-encoding"] == "chunked") == framing.startswith("chunked")
-    end = raw_exchange(m)[1]
-    assert {"close": "closed", "close rudely": "EOF"}.get(framing, "open") in end, end
+    end = {"close": "closed", "close rudely": "EOF"}.get(framing)
+    assert (end or "open") in raw_exchange(m, ends=bool(end))[1]
 
 
-def raw_exchange(m, target="/v1/templates"):
-    """(all bytes of one reply until the connection ends or is quiet for a while, how it ended)."""
+def raw_exchange(m, target="/v1/templates", ends=False):
+    """(all bytes of one reply until the connection ends, or is quiet for a while after all was sent, how it ended)."""
     context = trusting(m.ca, ssl.TLSVersion.TLSv1_2)
     context.options &= ~getattr(ssl, "OP_IGNORE_UNEXPECTED_EOF", 0)     # an end without goodbye is seen by every Python
     request = f"GET {target} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode()
     with context.wrap_socket(connected(m), server_hostname=m.host, suppress_ragged_eofs=False) as s:
-        s.settimeout(0.2)
+        s.settimeout(10 if ends else 0.2)
         s.sendall(request)
         got = b""
-        with contextlib.suppress(TimeoutError):
-            while True:
-                try:
-                    part = s.recv(65536)
-                except (OSError, ssl.SSLError) as end:
-                    if isinstance(end, TimeoutError):
-                        raise
-                    return got, f"{type(end).__name__} {end}"
-                if not part:
-                    return got, "closed"
-                got += part
-        return got, "open"
+        while True:
+            sent = m.requests()[-1:] and m.requests()[-1].done
+            try:
+                part = s.recv(65536)
+            except TimeoutError:
+                if sent:
+                    return got, "open"
+                continue
+            except (OSError, ssl.SSLError) as end:
+                return got, f"{type(end).__name__} {end}"
+            if not part:
+                return got, "closed"
+            got += part
 
 
 def test_a_reset_is_one(master):
@@ -256,7 +256,7 @@ MARKS = {       # what each fault leaves in the reply
 def test_each_fault_really_happens_and_only_once(master, fault):
     m = master()
     m.arm(fault, "GET", "templates", **ARGUMENTS.get(fault, {}))
-    got, end = raw_exchange(m)
+    got, end = raw_exchange(m, ends=fault in HOW_THEY_END)
     assert HOW_THEY_END.get(fault, "open") in end, (got[:200], end)
     assert MARKS.get(fault, b"") in got, got[:400]
     if fault in ("close", "reset", "alert"):
@@ -273,7 +273,7 @@ def test_a_kept_connection_ends_after_a_second_of_silence(master):
     c.ask("GET", "/healthz")
     opened = m.connections()[0]
     wait_until(lambda: opened.closed, "it ends")
-    assert 0.9 < opened.closed - m.requests()[0].done < 3
+    assert 0.9 < opened.closed - m.requests()[0].done < 3 * busy()
 
 
 def test_nobody_listens(master):

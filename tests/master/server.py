@@ -128,9 +128,10 @@ class Master(Record):
         while not self._ending:
             poll, waiting = select.poll(), {}
             for sock, connection in list(self._open.items()):
-                if connection.closed is None and sock.fileno() >= 0:
-                    waiting[sock.fileno()] = connection
-                    poll.register(sock, select.POLLRDHUP)
+                number = sock.fileno()      # its own thread may close it at any time
+                if connection.closed is None and number >= 0:
+                    waiting[number] = connection
+                    poll.register(number, select.POLLRDHUP)
             for number, _ in poll.poll(10):
                 waiting[number].end()
 
