@@ -251,4 +251,4 @@ def test_a_day_over_http(web, workspace, outside, mode):
                 async with Client(streamable_http_client(w.url, http_client=http), mode=mode) as client:
                     await day(client, workspace, outside)
     anyio.run(main)
-    assert w.descendants() == []
+    w.wait_no_descendants()

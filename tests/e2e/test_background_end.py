@@ -71,6 +71,13 @@ def descends(pid, server):
     return False
 
 
+def stubborn(host):
+    """One that ignores TERM and says when it does."""
+    started = Started(host, "trap '' TERM; echo up; while :; do sleep 1; done")
+    wait_until(lambda: started.output() == "up\n", "it to run")
+    return started
+
+
 # -- terminal_kill -------------------------------------------------------------------------------
 
 
@@ -78,7 +85,7 @@ def test_the_answer_comes_when_it_is_gone_and_tells_how_it_ended(host):
     started = Started(host, "exec sleep 60")
     texts, took = kill(host, started.pid)
     assert texts[0] == f"Sent SIGTERM to {started.pid}"
-    assert re.fullmatch(r"It ended: signal 15 after 0\.\d s", texts[1])
+    assert re.fullmatch(r"It ended: signal 15 after \d\.\d s", texts[1])
     assert texts[2].startswith(f"Its output is in {started.path}, ")
     assert took < 0.5 * busy() and not alive(started.pid)
     assert started.state().startswith("signal 15 after")
@@ -101,12 +108,11 @@ def test_the_children_of_a_background_command_die_with_it(host):
 
 
 @pytest.mark.parametrize("command", ["trap '' TERM; echo up; sleep 60", "trap '' TERM; echo up; while :; do :; done",
-                                     "echo up; setsid sh -c \"trap '' TERM; sleep 60\" & wait"])
+                                     "setsid sh -c \"trap '' TERM; echo up; sleep 60\" & wait"])
 def test_what_ignores_sigterm_is_killed_a_second_later(host, command):
     """Fault 10: it lived on, and the answer was still "Sent"."""
     started = Started(host, command)
     wait_until(lambda: started.output() == "up\n", "it to run")
-    time.sleep(0.1)
     texts, took = kill(host, started.pid)
     assert "; SIGTERM was not enough, it got SIGKILL" in texts[1]
     assert GRACE <= took < (GRACE + 0.9) * busy()
@@ -163,18 +169,19 @@ def test_what_holds_the_output_after_the_shell_ended_is_ended_too(host):
     assert host.descendants() == [] and "still holds" not in started.state()
 
 
-def test_other_processes_are_not_touched(host):
+def test_other_processes_are_not_touched(host, workspace):
     one, two = Started(host, "setsid sleep 60 & wait"), Started(host, "setsid sleep 61 & wait")
-    busy = host.start_call("terminal_exec", command="sleep 0.8; echo on")
-    time.sleep(0.2)
+    os.mkfifo(workspace / "go")
+    busy = host.start_call("terminal_exec", command="cat go; echo on")
+    host.wait_descendants(6)
     kill(host, one.pid)
     assert alive(two.pid) and len(host.descendants()) == 4
+    (workspace / "go").write_text("")
     assert first_text(host.wait(busy)["result"]).startswith("stdout:\non\n")
 
 
 def test_two_kills_at_once_are_both_answered(host):
-    started = Started(host, "trap '' TERM; while :; do sleep 1; done")
-    time.sleep(0.2)
+    started = stubborn(host)
     ids = [host.start_call("terminal_kill", pid=started.pid) for _ in range(2)]
     for id in ids:
         assert first_text(host.wait(id)["result"]) == f"Sent SIGTERM to {started.pid}"
@@ -182,8 +189,7 @@ def test_two_kills_at_once_are_both_answered(host):
 
 
 def test_a_kill_does_not_hold_others_up(host):
-    started = Started(host, "trap '' TERM; while :; do sleep 1; done")
-    time.sleep(0.2)
+    started = stubborn(host)
     id = host.start_call("terminal_kill", pid=started.pid)
     began = time.monotonic()
     host.result("ping")
@@ -192,10 +198,8 @@ def test_a_kill_does_not_hold_others_up(host):
 
 
 def test_a_cancelled_kill_still_kills(host):
-    started = Started(host, "trap '' TERM; while :; do sleep 1; done")
-    time.sleep(0.2)
+    started = stubborn(host)
     id = host.start_call("terminal_kill", pid=started.pid)
-    time.sleep(0.1)
     host.cancel(id)
     wait_until(lambda: not alive(started.pid), "its end", GRACE + 1)
     assert host.fence() == []
@@ -206,7 +210,7 @@ def test_one_that_has_ended_is_no_process_and_the_text_tells_how_it_ended(host):
     started = Started(host, "exit 6").wait_end()
     result = host.call("terminal_kill", pid=started.pid)
     assert result["isError"]
-    assert re.fullmatch(rf"No such process {started.pid}: it has ended, exit code 6 after 0\.\d s", blocks(result)[0])
+    assert re.fullmatch(rf"No such process {started.pid}: it has ended, exit code 6 after \d\.\d s", blocks(result)[0])
     assert started.path in blocks(result)[1]
 
 
@@ -336,8 +340,7 @@ def test_they_end_with_the_http_server(web):
 def test_a_second_signal_ends_them_at_once(server):
     """Decision 29."""
     host = server()
-    Started(host, "trap '' TERM; while :; do sleep 1; done")
-    time.sleep(0.2)
+    stubborn(host)
     began = time.monotonic()
     host.signal(signal.SIGTERM)
     time.sleep(0.2)
@@ -363,8 +366,7 @@ def test_what_a_killed_server_had_started_itself_ends_with_it(server, tool):
     """kill -9 leaves no time for anything: the kernel ends the program itself, not what that had started in turn."""
     host = server()
     host.start_call(tool, command="exec sleep 60")
-    host.wait_descendants(1)
-    time.sleep(0.2)
+    wait_until(lambda: [pid for pid in host.descendants() if "sleep 60" in describe(pid)], "the program itself")
     host.signal(signal.SIGKILL)
     assert host.wait_exit() == -signal.SIGKILL
     host.wait_no_descendants(1)

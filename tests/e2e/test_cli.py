@@ -14,7 +14,7 @@ import pytest
 
 from contract import NAMES
 from mcpwire import clean_environment
-from process import busy
+from process import busy, wait_until
 
 HOST = {"SANDSTORM_TOOLS": "host"}
 
@@ -172,11 +172,8 @@ def test_a_signal_ends_call_and_its_command(binary, workspace, tmp_path):
     """Decision 29 for the command line as well."""
     process = subprocess.Popen([binary, "call", "terminal_exec", '{"command":"echo $$ > pid; exec sleep 60"}'],
                                env=clean_environment(workspace, {}), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    pid = ""
-    deadline = time.monotonic() + 5
-    while not pid and time.monotonic() < deadline:
-        pid = (workspace / "pid").read_text().strip() if (workspace / "pid").exists() else ""
-        time.sleep(0.02)
+    file = workspace / "pid"
+    pid = wait_until(lambda: file.exists() and file.read_text().strip(), "the command")
     started = time.monotonic()
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=10)

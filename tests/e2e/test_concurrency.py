@@ -16,9 +16,13 @@ JOBS, KEPT = 64, 8          # of a 64-bit build; the README lists them
 
 
 def ping_ms(server):
-    started = time.monotonic()
-    server.result("ping")
-    return (time.monotonic() - started) * 1000
+    """The least of some: whoever cannot answer at once is slow each time."""
+    times = []
+    for _ in range(5):
+        started = time.monotonic()
+        server.result("ping")
+        times.append((time.monotonic() - started) * 1000)
+    return min(times)
 
 
 def fill(server, count, command="exec sleep 60"):
@@ -242,8 +246,7 @@ def test_five_hundred_commands_leave_no_zombie_and_no_descriptor(host):
         ids = [host.start_call("terminal_exec", command=":") for _ in range(20)]
         for id in ids:
             assert first_text(host.wait(id)["result"]) == "exit_code: 0"
-    assert host.zombies() == []
-    assert host.fd_count() == before
+    wait_until(lambda: host.zombies() == [] and host.fd_count() == before, "all are collected, all is closed")
 
 
 def test_orphans_of_commands_are_collected(host):

@@ -262,7 +262,7 @@ def test_pings_are_answered_while_100000_files_are_listed(server, crowd, recursi
     s = server(root=crowd)
     ids = [s.start_call("file_list", recursive=recursive) for _ in range(4)]
     pings = [worst_ping(s, id) for id in ids]
-    assert max(slowest for slowest, _ in pings) < PING_MS
+    assert max(slowest for slowest, _ in pings) < PING_MS * busy()
     assert sum(count for _, count in pings) > 3
     assert len({first_text(s.wait(id)["result"]) for id in ids}) == 1
 

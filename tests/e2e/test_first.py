@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from mcpwire import clean_environment
-from process import wait_until
+from process import busy, wait_until
 
 FIRST = ["unshare", "--pid", "--fork", "--kill-child", "--mount-proc"]
 LONELY = [*FIRST, "--net"]
@@ -61,7 +61,7 @@ def test_it_ends_with_all_its_children(web, number):
     shell(w, "setsid sleep 62 > /dev/null 2>&1 &")
     w.wait_descendants(3)
     code, seconds = w.end_first(number)
-    assert code == 0 and seconds < 3
+    assert code == 0 and seconds < 3 * busy()
     assert w.descendants() == []
 
 
@@ -71,7 +71,7 @@ def test_what_has_no_tag_gets_a_second_for_its_last_words(web, workspace):
     shell(w, f"env -i setsid '{sys.executable}' stranger.py > /dev/null 2>&1 &")
     wait_until((workspace / "waits").exists, "the stranger")
     code, seconds = w.end_first()
-    assert code == 0 and seconds < 3
+    assert code == 0 and seconds < 3 * busy()
     assert (workspace / "ended").read_text() == str(int(signal.SIGTERM))
 
 
@@ -81,13 +81,13 @@ def test_what_does_not_want_to_end_is_killed_after_a_second(web, workspace):
     shell(w, f"env -i setsid '{sys.executable}' stranger.py > /dev/null 2>&1 &")
     wait_until((workspace / "waits").exists, "the stranger")
     code, seconds = w.end_first()
-    assert code == 0 and 0.9 < seconds < 4
+    assert code == 0 and 0.9 < seconds < 4 * busy()
 
 
 def test_orphans_are_reaped(server):
     s = server(wrap=FIRST)
     shell(s, "for i in 1 2 3 4 5; do (setsid sh -c 'sleep 0.05' > /dev/null 2>&1 &); done; sleep 0.3")
-    assert "zombies: 0" in shell(s, "echo zombies: $(grep -l '^State:.Z' /proc/[0-9]*/status | wc -l)")
+    wait_until(lambda: "zombies: 0" in shell(s, "echo zombies: $(grep -l '^State:.Z' /proc/[0-9]*/status | wc -l)"), "their end")
     assert s.close() == 0
 
 
@@ -185,7 +185,7 @@ def test_ipv6_as_well(server, gateway):
 
 
 def test_an_interface_that_comes_late_is_waited_for(server):
-    s = with_card(server, "10.9.8.7/24", late=0.5)
+    s = with_card(server, "10.9.8.7/24", late=2)
     assert s.result("ping") == {}, "while it waits it serves"
     assert "network is up" not in s.stderr_text()
     up(s)

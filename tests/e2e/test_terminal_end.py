@@ -11,6 +11,7 @@ from mcpwire import first_text, wait_until
 from process import Pings, busy
 
 GRACE = 1.0     # between TERM and KILL
+LIMIT = 1.5     # of a command that has something to do before it: also on a busy machine that takes less
 
 
 def run(host, command, timeout):
@@ -25,29 +26,29 @@ def run(host, command, timeout):
 
 def test_the_output_so_far_comes_back_with_the_timeout(host):
     """Fault 15."""
-    text, took = run(host, "echo early; echo warn >&2; sleep 60; echo late", 0.4)
-    assert text == "stdout:\nearly\n\n\nstderr:\nwarn\ntimeout after 0.4s\n\nexit_code: 124"
-    assert 0.4 <= took < 1.2 * busy()
+    text, took = run(host, "echo early; echo warn >&2; sleep 60; echo late", LIMIT)
+    assert text == "stdout:\nearly\n\n\nstderr:\nwarn\ntimeout after 1.5s\n\nexit_code: 124"
+    assert LIMIT <= took < (LIMIT + 0.8) * busy()
     assert host.descendants() == []
 
 
 def test_the_timeout_line_stands_on_its_own(host):
-    assert run(host, "printf half >&2; sleep 60", 0.3)[0] == \
-        "stderr:\nhalf\ntimeout after 0.3s\n\nexit_code: 124"
+    assert run(host, "printf half >&2; sleep 60", LIMIT)[0] == \
+        "stderr:\nhalf\ntimeout after 1.5s\n\nexit_code: 124"
 
 
 def test_term_comes_first_so_that_a_command_can_clean_up(host, workspace):
-    text, took = run(host, "trap 'echo bye; rm lock; exit 0' TERM; touch lock; sleep 60 & wait", 0.4)
-    assert text == "stdout:\nbye\n\n\nstderr:\ntimeout after 0.4s\n\nexit_code: 124"
-    assert not (workspace / "lock").exists() and took < (0.4 + GRACE) * busy()
+    text, took = run(host, "trap 'echo bye; rm lock; exit 0' TERM; touch lock; sleep 60 & wait", LIMIT)
+    assert text == "stdout:\nbye\n\n\nstderr:\ntimeout after 1.5s\n\nexit_code: 124"
+    assert not (workspace / "lock").exists() and took < (LIMIT + GRACE) * busy()
     assert host.descendants() == []
 
 
 def test_term_comes_once(host):
     """A second one would mean more haste to many programs."""
-    text, _ = run(host, "trap 'echo term' TERM; while :; do sleep 0.05; done", 0.3)
+    text, _ = run(host, "trap 'echo term' TERM; while :; do sleep 0.05; done", LIMIT)
     assert text.startswith("stdout:\nterm\n\n\n")
-    text, _ = run(host, "setsid --wait bash -c \"trap 'echo term' TERM; while :; do sleep 0.05; done\"", 0.3)
+    text, _ = run(host, "setsid --wait bash -c \"trap 'echo term' TERM; while :; do sleep 0.05; done\"", LIMIT)
     assert text.startswith("stdout:\nterm\n\n\n")
 
 
@@ -59,9 +60,9 @@ def test_term_comes_once(host):
 ])
 def test_what_ignores_term_is_killed_a_second_later(host, command):
     """X2, fault 10."""
-    text, took = run(host, command, 0.3)
-    assert text == "stdout:\non\n\n\nstderr:\ntimeout after 0.3s\n\nexit_code: 124"
-    assert 0.3 + GRACE <= took < (0.3 + GRACE + 0.9) * busy()
+    text, took = run(host, command, LIMIT)
+    assert text == "stdout:\non\n\n\nstderr:\ntimeout after 1.5s\n\nexit_code: 124"
+    assert LIMIT + GRACE <= took < (LIMIT + GRACE + 0.9) * busy()
     assert host.descendants() == []
 
 
@@ -83,7 +84,7 @@ def test_descendants_end_too_wherever_they_went(host, command):
 
 def test_a_limit_that_passes_after_the_end_of_the_shell_is_none(host):
     """The shell has ended well; only its background process still talks."""
-    text = host.text("terminal_exec", command="(while :; do echo x; sleep 0.03; done) & echo started", timeout=0.5)
+    text = host.text("terminal_exec", command="(while :; do echo x; sleep 0.03; done) & echo started", timeout=LIMIT)
     assert "started" in text and text.endswith("exit_code: 0")
 
 
@@ -115,7 +116,7 @@ def test_many_limits_at_once_leave_nothing_and_keep_the_server_answering(host, s
     ids = [host.start_call("terminal_exec", command="trap '' TERM; setsid sleep 60 & sleep 60", timeout=0.5) for _ in range(30)]
     pings = Pings(host, server())
     end = time.monotonic() + 2
-    while time.monotonic() < end:
+    while time.monotonic() < end or len(pings) < 10:
         pings.once()
         time.sleep(0.02)
     for id in ids:
@@ -207,14 +208,15 @@ def children_states(pid):
     return states
 
 
-def test_as_pid_1_it_reaps_and_ends_its_children(server):
+def test_as_pid_1_it_reaps_and_ends_its_children(server, workspace):
     """Decision 22: default actions of signals do not exist for PID 1."""
     s = server(wrap=["unshare", "--pid", "--fork", "--kill-child"])
     assert s.failure("terminal_exec", command="sleep 60", timeout=0.3).endswith("exit_code: 124")
     with open(f"/proc/{s.pid}/task/{s.pid}/children") as f:
         inner = int(f.read().split()[0])
     for _ in range(5):
-        s.call("terminal_exec", command="(setsid sleep 0.2 >/dev/null 2>&1 &)")
-    assert children_states(inner), "orphans come to it"
+        s.call("terminal_exec", command="(setsid sh -c 'until [ -e go ]; do sleep 0.05; done' >/dev/null 2>&1 &)")
+    assert len(children_states(inner)) == 5, "orphans come to it"
+    (workspace / "go").touch()
     wait_until(lambda: not children_states(inner), "all ended and reaped")
     assert s.close() == 0

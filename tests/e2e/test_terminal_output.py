@@ -7,7 +7,7 @@ import time
 import pytest
 
 from mcpwire import first_text, wait_until
-from process import busy
+from process import Pings, busy
 
 MIB = 1 << 20
 HELD = "a background process still holds the output; what it writes from now on is dropped"
@@ -77,9 +77,9 @@ def test_the_bound_is_exact(server, size, cut):
 
 def test_each_stream_has_its_own_bound(host):
     """X5."""
-    text = host.failure("terminal_exec", command="echo short; yes >&2", timeout=0.7)
+    text = host.failure("terminal_exec", command="echo short; yes >&2", timeout=1.5)
     assert text.startswith("stdout:\nshort\n\n\nstderr:\ny\ny\n")
-    assert text.endswith("\ny\ntimeout after 0.7s\n\nexit_code: 124")
+    assert text.endswith("\ny\ntimeout after 1.5s\n\nexit_code: 124")
     assert re.search(r"\n\[\.\.\. \d+ bytes omitted of \d+ \.\.\.\]\n", text)
     assert len(text) < 1.1 * MIB
 
@@ -132,14 +132,14 @@ def test_many_large_outputs_at_once_stay_within_the_budget(server):
     assert s.text("terminal_exec", command="echo on").startswith("stdout:\non\n")
 
 
-def test_ping_is_answered_while_a_command_floods(host):
+def test_ping_is_answered_while_a_command_floods(host, server):
     """F15."""
-    id = host.start_call("terminal_exec", command="yes", timeout=1)
-    for _ in range(5):
-        began = time.monotonic()
-        assert host.result("ping") == {}
-        assert time.monotonic() - began < 0.1 * busy()
+    id = host.start_call("terminal_exec", command="yes", timeout=2)
+    pings = Pings(host, server())
+    for _ in range(10):
+        pings.once()
         time.sleep(0.1)
+    assert pings.median_delay() < 0.1 * busy() and pings.delay(2) < 0.3 * busy()
     assert "bytes omitted" in first_text(host.wait(id)["result"])
 
 
@@ -230,7 +230,7 @@ def test_drained_pipes_are_closed_when_their_process_ends(host):
     host.result("ping")     # it has opened all its own
     before = host.fd_count()
     for _ in range(5):
-        host.call("terminal_exec", command="sleep 0.5 & echo started")
+        host.call("terminal_exec", command="sleep 2 & echo started")
     assert host.fd_count() > before
     wait_until(lambda: host.fd_count() == before, "all pipes closed")
     assert host.zombies() == []
