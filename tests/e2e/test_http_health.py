@@ -119,16 +119,20 @@ def test_it_is_found_under_its_spellings_and_is_not_kept_by_caches(remote):
     assert remote.exchange("GET", "/health/x").status == 404
 
 
-def test_it_answers_while_all_jobs_are_busy(remote):
+def test_it_answers_while_all_jobs_are_busy(remote, workspace):
     """F15: a container is not restarted because it works."""
-    running = [remote.start(message("tools/call", {"name": "terminal_exec", "arguments": {"command": "sleep 1"}}, n))
+    os.mkfifo(workspace / "go")
+    go = os.open(workspace / "go", os.O_RDWR)
+    running = [remote.start(message("tools/call", {"name": "terminal_exec", "arguments": {"command": "read x < go"}}, n))
                for n in range(70)]
-    remote.wait_descendants(40)
+    remote.wait_descendants(56)
     started = time.monotonic()
     assert health(remote)["ok"] is True
     assert time.monotonic() - started < 0.3 * busy()
+    os.write(go, b"\n" * 56)
     for c in running:
         c.answer()
+    os.close(go)
 
 
 # -- the probe -----------------------------------------------------------------------------------

@@ -92,7 +92,7 @@ def test_slow_connections_hold_up_nobody_and_are_closed_after_a_bound(web):
             assert answer.status == 408 and answer.closes and c.closed()
             answered[c] = answer
     assert len(answered) == 250, f"{250 - len(answered)} were still open after {HEAD_SECONDS + 4} s"
-    assert pings.delay() < 0.25 * busy() and len(pings) > 200, (pings.delay(), len(pings))
+    assert pings.delay() < 0.25 * busy() and len(pings) > 50, (pings.delay(), len(pings))
     for c in slow + slower:
         c.close()
     wait_until(lambda: w.fd_count() <= before + len(silent) + 2, "descriptors are closed")
@@ -100,11 +100,12 @@ def test_slow_connections_hold_up_nobody_and_are_closed_after_a_bound(web):
     assert "on" in w.text("terminal_exec", command="echo on")
 
 
-def test_a_full_table_gives_up_the_oldest_idle_connection(web):
+def test_a_full_table_gives_up_the_oldest_idle_connection(web, workspace):
     """Decision 40: never one with a running request."""
     w = web(env={"SANDSTORM_MAX_CONNECTIONS": "8"})
-    working = w.start(run("sleep 1; echo kept"))
-    w.wait_descendants(1)
+    os.mkfifo(workspace / "go")
+    working = w.start(run("cat go; echo kept"))
+    w.wait_descendants(2)
     idle = []
     for n in range(7):
         idle.append(w.connect())
@@ -120,6 +121,7 @@ def test_a_full_table_gives_up_the_oldest_idle_connection(web):
         assert c.answer().status == 200
     for _ in range(50):     # a crowd does no harm to what runs
         w.connect()
+    (workspace / "go").write_text("")
     assert "kept" in first_text(working.answer().message()["result"])
 
 
@@ -190,13 +192,9 @@ def test_a_client_that_asks_on_and_on_without_reading_is_not_read_on(web):
             time.sleep(0.01)
     assert blocked == 20, "it is read without end"
     assert w.result("ping") == {} and w.rss_kib() < 2048
-    c.patience = 0.3
-    answers = 0
-    with pytest.raises(AssertionError):
-        while True:
-            assert c.answer().status == 200
-            answers += 1
-    assert answers == sent // (len(text) // 100), "each request that was sent whole is answered in the end"
+    for _ in range(sent // (len(text) // 100)):
+        assert c.answer().status == 200, "each request that was sent whole is answered in the end"
+    assert c.silent(0.3)
 
 
 def test_a_hundred_clients_at_once_are_all_served(web):

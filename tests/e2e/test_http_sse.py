@@ -15,7 +15,7 @@ from mcpwire import first_text, tool_params, wait_until
 from process import busy
 from webserver import WebStarter, message, modern_fields, modern_message
 
-LINES = "for i in 1 2 3 4 5; do echo line $i; sleep 0.3; done"      # about 1.5 s
+LINES = "for i in 1 2 3 4 5 6 7 8; do echo line $i; sleep 0.3; done"    # about 2.4 s
 QUIET = 15      # seconds of silence after which a client hears something
 
 
@@ -56,7 +56,7 @@ def test_the_first_progress_turns_the_answer_into_a_stream(remote, era):
         assert events[-1].value["id"] == 1
         assert first_text(events[-1].value["result"]).startswith("stdout:\nline 1\nline 2")
         params = progress(events, "t\u20ac")
-        assert 2 <= len(params) <= 6 and all(p["message"].startswith("line ") for p in params)
+        assert 2 <= len(params) <= 10 and all(p["message"].startswith("line ") for p in params)
         assert events[-1].at - events[0].at > 0.2, "events come when they happen"
         c.send(remote.bytes_of(message("ping")))
         assert c.answer().message()["result"] == {}, "the connection is kept"
@@ -99,7 +99,7 @@ def test_a_token_on_other_requests_does_not_start_a_stream(remote):
 
 def test_a_client_that_takes_a_stream_alone_gets_progress_and_answer_in_it(remote):
     """Decision 57: one stream, whether there is progress or not."""
-    for command, least in (("echo x", 1), ("sleep 1.2; echo x", 2)):
+    for command, least in (("echo x", 1), ("sleep 1.8; echo x", 2)):
         answer = remote.post(run(command, "t"), {"Accept": "text/event-stream"})
         events = answer.events()
         assert len(events) >= least and "x" in first_text(events[-1].value["result"])
@@ -109,7 +109,7 @@ def test_a_client_that_takes_a_stream_alone_gets_progress_and_answer_in_it(remot
 
 def test_progress_within_a_batch_comes_before_its_one_answer(remote):
     """Decision 57: a batch runs in one job; its answer is one event."""
-    answer = remote.post([run("echo a", "one"), message("ping", id=2), run("sleep 1.2; echo b", "two", 3)])
+    answer = remote.post([run("echo a", "one"), message("ping", id=2), run("sleep 1.8; echo b", "two", 3)])
     *notes, last = [e.value for e in answer.events()]
     assert [v["id"] for v in last] == [1, 2, 3] and "b" in first_text(last[2]["result"])
     assert {n["params"]["progressToken"] for n in notes} == {"two"}
@@ -117,7 +117,7 @@ def test_progress_within_a_batch_comes_before_its_one_answer(remote):
 
 def test_text_that_looks_like_an_event_stays_inside_its_line(remote):
     """H12: newlines, carriage returns, separators of Unicode, in progress and in the answer."""
-    command = r"printf 'a\r\n\ndata: x\n\nevent: y\rid: 1\n\xe2\x80\xa8z\xe2\x80\xa9'; sleep 1.2"
+    command = r"printf 'a\r\n\ndata: x\n\nevent: y\rid: 1\n\xe2\x80\xa8z\xe2\x80\xa9'; sleep 1.8"
     events = remote.post(run(command, "t")).events()
     assert progress(events, "t")
     assert "a\r\n\ndata: x\n\nevent: y\rid: 1\n\u2028z\u2029" in first_text(events[-1].value["result"])
@@ -125,9 +125,9 @@ def test_text_that_looks_like_an_event_stays_inside_its_line(remote):
 
 def test_a_large_answer_ends_its_stream_whole(remote, workspace):
     """H12: a megabyte in one event."""
-    command = "sleep 1.1; yes 0123456789abcde | head -c 1000000"
+    command = "sleep 1.8; yes 0123456789abcde | head -c 1000000"
     with remote.start(run(command, "t")) as c:
-        time.sleep(1.4)
+        time.sleep(2.1)
         events = c.stream().all()
     text = first_text(events[-1].value["result"])
     assert text.count("0123456789abcde\n") == 62_500
@@ -135,7 +135,7 @@ def test_a_large_answer_ends_its_stream_whole(remote, workspace):
 
 def test_several_streams_at_once_keep_apart(remote):
     """mcp.md section 8.5: one message goes to one stream."""
-    calls = {name: remote.start(run(f"for i in 1 2 3; do echo {name}$i; sleep 0.4; done", name)) for name in "abcdef"}
+    calls = {name: remote.start(run(f"for i in 1 2 3; do echo {name}$i; sleep 0.6; done", name)) for name in "abcdef"}
     for name, c in calls.items():
         events = c.stream().all()
         assert progress(events, name) and all(p["message"].startswith(name) for p in progress(events, name))
@@ -186,16 +186,16 @@ def quiet_calls(binary, tmp_path_factory):
     place = tmp_path_factory.mktemp("quiet")
     starter = WebStarter(binary, place, place)
     w = starter.start()
-    command = f"sleep {QUIET + 0.8}; echo over"
+    command = f"sleep {QUIET + 3}; echo over"
     modern = modern_message("tools/call", tool_params("terminal_exec", {"command": command}), "m")
     started, found = time.monotonic(), {}
 
     def read(name, connection):
         try:
             if name == "plain":
-                found[name] = connection.answer(timeout=QUIET + 5)
+                found[name] = connection.answer(timeout=QUIET + 10)
             else:
-                events = connection.stream(timeout=QUIET + 5).all()
+                events = connection.stream(timeout=QUIET + 10).all()
                 connection.send(w.bytes_of(message("ping")))
                 connection.answer()     # the connection was kept
                 found[name] = [(e.at - started, e.kind, e.value) for e in events]
@@ -210,7 +210,7 @@ def quiet_calls(binary, tmp_path_factory):
 
     def end():
         for thread in threads:
-            thread.join(QUIET + 5)
+            thread.join(QUIET + 10)
         return found, place
     yield end
     assert not [text for server in starter.started for text in server.end()]
@@ -222,9 +222,9 @@ def test_after_fifteen_seconds_of_silence_a_client_hears_a_comment(quiet_calls):
     assert len(found) == 4 and not [value for value in found.values() if isinstance(value, Exception)], found
     for name in ("legacy", "modern", "batch"):
         (heard, kind, _), (answered, _, value) = found[name]
-        assert kind == "comment" and QUIET - 0.5 < heard < QUIET + 0.7, name
+        assert kind == "comment" and QUIET - 0.5 < heard < QUIET + 2 * busy(), name
         value = value[0] if isinstance(value, list) else value
-        assert answered > QUIET + 0.7 and value["id"] == "m" and "over" in first_text(value["result"])
+        assert answered > QUIET + 2.9 and value["id"] == "m" and "over" in first_text(value["result"])
     assert found["plain"].type == "application/json" and "over" in first_text(found["plain"].message()["result"])
     wait_until((place / "late").exists, "the command of the one that has left")
 

@@ -36,7 +36,7 @@ class Run:
             setattr(self, name, getattr(self, name) + line)
 
     def wait_ready(self):
-        wait_until(lambda: "serving" in self.log or self.process.poll() is not None, "it serves")
+        wait_until(lambda: "serving" in self.log and "Ctrl-C" in self.printed or self.process.poll() is not None, "it serves")
         assert self.process.poll() is None, self.log
         return self
 

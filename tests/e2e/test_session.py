@@ -297,7 +297,7 @@ def test_files_that_cannot_be_removed_are_told_and_tried_again(web, workspace):
     assert one.status()["status"] == "cleaned" and root.exists()
     w.text("terminal_exec", command=f"umount {one.path}/workspace/m")
     assert one.delete() == {"success": True} and not one.path.exists()
-    assert "could not all be removed" in w.stderr_text()
+    wait_until(lambda: "could not all be removed" in w.stderr_text(), "it is logged")
 
 
 # -- methods and paths ---------------------------------------------------------------------------

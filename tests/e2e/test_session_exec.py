@@ -272,13 +272,13 @@ def test_expiry_ends_what_runs_and_is_told_once(web, workspace):
 
 def test_an_expired_session_makes_room_for_another(web, workspace):
     """Section 6: what counts are ready, active and creating ones."""
-    lines = [created(end=700) for _ in range(2)]
+    lines = [created(end=3000) for _ in range(2)]
     write_log(workspace, *lines)
     s = Sessions(web(env={"MAX_INSTANCES": "2"}))
     answer = s.try_create()
     refused(answer, 429)
-    assert answer["retry-after"] == "1"
-    wait_until(lambda: s.try_create().status == 201, "they have expired", timeout=3)
+    assert answer["retry-after"] in ("1", "2", "3")
+    wait_until(lambda: s.try_create().status == 201, "they have expired")
 
 
 def test_nothing_ends_before_its_time(web, workspace):
@@ -286,11 +286,12 @@ def test_nothing_ends_before_its_time(web, workspace):
     line = created(end=1400)
     write_log(workspace, line)
     one = Sessions(web()).session(line["id"])
-    while time.time() * 1000 < line["end"] - 60:
-        assert one.status()["status"] == "ready"
-        time.sleep(0.02)
-    wait_until(lambda: one.status()["status"] == "expired", "its end has come", timeout=1)
-    assert time.time() * 1000 >= line["end"]
+
+    def ended():
+        state = one.status()["status"]
+        assert state == "ready" or time.time() * 1000 >= line["end"]
+        return state == "expired"
+    wait_until(ended, "its end has come", timeout=3)
 
 
 def test_term_ends_commands_with_an_answer(web, one, sessions):

@@ -188,7 +188,8 @@ def test_lines_that_are_none_are_passed_over_and_told(web, workspace):
     (workspace / "sessions" / line["id"]).mkdir(parents=True)
     w = web()
     assert Sessions(w).session(line["id"]).status()["status"] == "ready"
-    assert "could not be used" in w.stderr_text() and len(lines_of(workspace)) == 1
+    wait_until(lambda: "could not be used" in w.stderr_text(), "it is told")
+    assert len(lines_of(workspace)) == 1
 
 
 def test_a_session_whose_files_are_gone_is_not_brought_back(web, workspace):
@@ -262,7 +263,7 @@ def test_without_a_place_for_it_sessions_live_in_memory(web, workspace, tmp_path
     """Issue 5: they work, a warning at start says what is missing."""
     (tmp_path / "plain").write_text("")
     w = web(env={"SANDSTORM_STATE_DIR": str(tmp_path / "plain" / "state")})
-    assert "nothing will survive a restart" in w.stderr_text()
+    wait_until(lambda: "nothing will survive a restart" in w.stderr_text(), "the warning")
     one = Sessions(w).create()
     assert one.exec("echo x")["stdout"] == "x\n" and one.extend()["ttl_remaining_minutes"] == 45
     assert w.terminate() == 0
@@ -277,7 +278,7 @@ def test_a_state_directory_of_somebody_else(web, server, binary):
         (other.root / ".sandstorm-mcp").mkdir(mode=0o755)
         w = other.start(web)
         assert Sessions(w).create().exec("echo x")["stdout"] == "x\n"
-        assert "sessions are kept in memory" in w.stderr_text()
+        wait_until(lambda: "sessions are kept in memory" in w.stderr_text(), "it is told")
     finally:
         other.remove()
 
@@ -287,7 +288,7 @@ def test_two_servers_with_one_state_directory(web, workspace):
     first = web()
     one = Sessions(first).create()
     second = web()
-    assert "another server has it" in second.stderr_text()
+    wait_until(lambda: "another server has it" in second.stderr_text(), "it is told")
     two = Sessions(second).create()
     assert two.exec("echo x")["stdout"] == "x\n"
     refused(Sessions(second).session(one.id).try_status(), 404)

@@ -4,7 +4,6 @@ installer asks before and after.
 """
 
 import contextlib
-import json
 import pathlib
 import re
 import signal
@@ -16,9 +15,9 @@ import time
 
 import pytest
 
-from httpwire import Connection, free_port, request
+from httpwire import Connection, request
 from mcpwire import first_text, tool_params, wait_until
-from process import clean_environment
+from process import busy, clean_environment
 from test_http_process import complaint
 from webserver import TOKEN, message
 
@@ -65,8 +64,7 @@ def cli_activated(binary, workspace, tmp_path):
 def urls(w, count=1):
     """Where it says that it serves; the log may come later than the first answer."""
     def told():
-        lines = [json.loads(line) for line in w.stderr_text().split("\n")[:-1]]
-        return [line["url"] for line in lines if line["msg"] == "serving"]
+        return [line["url"] for line in w.log() if line["msg"] == "serving"]
     wait_until(lambda: len(told()) >= count, "its log")
     return told()
 
@@ -243,7 +241,7 @@ def test_the_end_does_not_wait_for_idle_clients(web):
     assert w.result("ping") == {}
     started = time.monotonic()
     assert w.terminate() == 0
-    assert time.monotonic() - started < 2
+    assert time.monotonic() - started < 2 * busy()
     assert all(c.closed() for c in idle)
 
 
@@ -254,7 +252,7 @@ def test_a_request_that_never_ends_holds_up_the_end_for_the_grace_at_most(web):
     assert w.result("ping") == {}
     started = time.monotonic()
     assert w.terminate() == 0
-    assert 0.9 < time.monotonic() - started < 2.5
+    assert 0.9 < time.monotonic() - started < 2.5 * busy()
 
 
 class Load(threading.Thread):
@@ -282,16 +280,20 @@ def test_no_request_is_lost_while_servers_follow_one_another(activated, listenin
     load = [Load(w, w.context) for _ in range(4)]
     for thread in load:
         thread.start()
+
+    def some_more():
+        enough = [thread.answered + 3 for thread in load]
+        wait_until(lambda: all(thread.answered >= n for thread, n in zip(load, enough)), "each is served again", 20)
     for _ in range(3):
-        time.sleep(0.3)
+        some_more()
         assert w.terminate() == 0
         w = activated(s, **options)
-    time.sleep(0.3)
+    some_more()
     for thread in load:
         thread.go_on = False
     for thread in load:
         thread.join(25)
-        assert not thread.failures and thread.answered > 5
+        assert not thread.failures
     print(f"\n{sum(t.answered for t in load)} answered over three restarts")
 
 
