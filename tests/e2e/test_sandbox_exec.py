@@ -43,7 +43,7 @@ def test_nothing_waits_for_a_long_command(master, sandbox):
     wait_until(lambda: m.requests("POST", "/exec$"), "it runs")
     for tool in ("ping", "list_sandboxes"):
         times = [timed(s, tool) for _ in range(9)]
-        assert statistics.median(times) < 0.2, (tool, times)
+        assert statistics.median(times) < 0.2 * busy(), (tool, times)
     assert m.requests("POST", "/exec$")[0].done is None, "it is still running"
     s.cancel(id)
 
@@ -64,7 +64,7 @@ def test_more_commands_than_connections(master, sandbox):
     s.patience = 30
     ids = [s.start_call("exec_command", **script(box, "sleep 0.7; echo $1", n)) for n in range(24)]
     wait_until(lambda: len([c for c in m.open_connections() if c.requests]) >= 10, "many run")
-    assert timed(s, "list_sandboxes") < 0.5
+    assert timed(s, "list_sandboxes") < 0.5 * busy()
     for n, id in enumerate(ids):
         assert s.wait_value(id)["stdout"] == f"{n}\n"
     assert most_open(m) <= 16
@@ -86,7 +86,7 @@ def test_a_cancelled_call_is_given_up_at_once(master, sandbox, tool):
     asked = time.monotonic()
     s.cancel(id)
     wait_until(lambda: request.connection.closed, "the connection is closed")
-    assert request.connection.closed - asked < 0.4
+    assert request.connection.closed - asked < 0.4 * busy()
     assert s.exec(box, "echo", "on")["stdout"] == "on\n"
     assert not [v for v in s.drain() if v.get("id") == id], "no answer"
 

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from process import busy
+from process import busy, wait_until
 from sandbox import one_sandbox, proof
 
 CLOSED = "the master closed the connection before the reply was complete"
@@ -103,10 +103,7 @@ def test_a_connection_that_the_master_gave_up_is_not_used(master, sandbox):
     m.arm("idle_close", "POST")
     s.value("exec_command", **arguments["exec_command"])
     used = m.requests("POST", "/exec$")[0].connection
-    deadline = time.monotonic() + 5
-    while used.closed is None and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert used.closed
+    wait_until(lambda: used.closed, "it is closed")
     assert s.value("exec_command", **arguments["exec_command"])["stdout"] == "hi\n"
     assert len(m.requests("POST", "/exec$")) == 2
 

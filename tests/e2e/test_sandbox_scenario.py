@@ -108,7 +108,7 @@ def test_each_form_of_an_error_is_read(master, sandbox, form):
 
 def test_touching_without_a_reply_shows_the_sandbox(master, sandbox):
     """6.2: then it is asked for."""
-    m = master(touch="empty", idle_after=0.2)
+    m = master(touch="empty", idle_after=1)
     s = sandbox(m)
     (box,) = s.spawn()
     wait_until(lambda: s.value("get_sandbox", sandbox_id=box["id"])["state"] == "idle", "idle")

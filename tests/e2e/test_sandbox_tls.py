@@ -161,8 +161,10 @@ def test_a_relative_path_is_warned_about(master, sandbox, keys, tmp_path):
     (tmp_path / "ca.pem").write_bytes(keys.certificate("ca"))
     s = sandbox(master(), ca="ca.pem")
     assert s.value("list_templates")
+    absolute = sandbox(master())
+    assert s.close() == absolute.close() == 0
     assert "SANDSTORM_CA" in s.stderr_text() and "ca.pem" in s.stderr_text()
-    assert "SANDSTORM_CA" not in sandbox(master()).stderr_text()
+    assert "SANDSTORM_CA" not in absolute.stderr_text()
 
 
 def strange_key(keys):

@@ -69,19 +69,17 @@ def test_the_marker_is_at_the_start_of_a_megabyte(master, sandbox, tmp_path):
 
 
 def test_the_marker_comes_in_two_pieces(master, sandbox, tmp_path):
-    """P7: two writes, 300 ms apart; the second starts in the middle of a character."""
+    """P7: two writes, and the first one was read; the second starts in the middle of a character."""
     m, s, box = one_sandbox(master, sandbox)
     path = tmp_path / "log"
     text = "wait for it: \u20ac5 paid".encode()
     path.write_bytes(text[:14])
-
-    def rest():
-        with open(path, "ab") as f:
-            f.write(text[14:])
-    timer = later(0.3, rest)
-    seen = wait(s, box, path, "it: \u20ac5 paid", timeout_secs=5, poll_interval_ms=50)
-    timer.join()
-    assert seen["found"] is True and seen["elapsed_ms"] >= 200
+    id = s.start_call("wait_for_text", **proof(box), path=str(path), marker="it: \u20ac5 paid", timeout_secs=20,
+                      poll_interval_ms=50)
+    wait_until(lambda: len(polls(m)) > 2, "it has read the first one")
+    with open(path, "ab") as f:
+        f.write(text[14:])
+    assert s.wait_value(id)["found"] is True
 
 
 def test_the_marker_lies_across_the_ends_of_what_is_read(master, sandbox, tmp_path):
@@ -162,10 +160,10 @@ def test_it_comes_back_in_time(master, sandbox, tmp_path):
     started = time.monotonic()
     seen = wait(s, box, tmp_path / "log", "x", timeout_secs=1)
     assert seen["found"] is False and 0.9 < time.monotonic() - started < 1.8 * busy()
-    assert 900 < seen["elapsed_ms"] < 1800
+    assert 900 < seen["elapsed_ms"] < 1800 * busy()
     m.disarm()
     seen = wait(s, box, tmp_path / "log", "x", timeout_secs=0.3, poll_interval_ms=60000)
-    assert seen["found"] is False and seen["elapsed_ms"] < 1100
+    assert seen["found"] is False and seen["elapsed_ms"] < 1100 * busy()
 
 
 def test_passing_troubles_are_not_the_end(master, sandbox, tmp_path):
@@ -203,7 +201,7 @@ def test_one_connection_serves_all_polls(master, sandbox, tmp_path):
     seen = polls(m)
     assert {r.connection.number for r in seen} == {1} and {r.get(SANDBOX_TOKEN) for r in seen} == {box["token"]}
     gaps = [b.at - a.at for a, b in zip(seen, seen[1:])]
-    assert 0.045 < statistics.median(gaps) < 0.060, gaps
+    assert 0.045 < statistics.median(gaps) and statistics.quantiles(gaps)[0] < 0.060, gaps
     assert all(1 <= r.json()["timeout_secs"] <= 5 for r in seen)
 
 
