@@ -7,10 +7,7 @@
 #include "front/gate.h"
 #include "front/origin.h"
 
-enum {
-	FIELDS_MAX = 1 * KIB,
-	REASON_MAX = 8 * KIB, /* of an error: two paths and the words around them */
-};
+enum { FIELDS_MAX = 1 * KIB };
 
 static const char json_type_name[] = "application/json";
 
@@ -32,16 +29,12 @@ enum step session_reply_end(struct job *j)
 
 enum step session_fail(struct job *j, int status, const char *fmt, ...)
 {
-	static char mem[REASON_MAX];
-	struct buf b;
 	va_list ap;
 
-	buf_over(&b, mem, sizeof(mem));
-	va_start(ap, fmt);
-	buf_vprintf(&b, fmt, ap);
-	va_end(ap);
 	session_reply(j, status);
-	jw_str(&j->w, "error", buf_all(&b));
+	va_start(ap, fmt);
+	jw_vprintf(&j->w, "error", fmt, ap);
+	va_end(ap);
 	return session_reply_end(j);
 }
 

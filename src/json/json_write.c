@@ -271,13 +271,19 @@ static void jw_sink_put(struct fmt_sink *to, struct slice part)
 	jw_text(((struct jw_sink *)to)->w, part);
 }
 
-void jw_text_printf(struct jw *w, const char *fmt, ...)
+void jw_text_vprintf(struct jw *w, const char *fmt, va_list ap)
 {
 	struct jw_sink to = { { jw_sink_put }, w };
+
+	fmt_to(&to.sink, fmt, ap);
+}
+
+void jw_text_printf(struct jw *w, const char *fmt, ...)
+{
 	va_list ap;
 
 	va_start(ap, fmt);
-	fmt_to(&to.sink, fmt, ap);
+	jw_text_vprintf(w, fmt, ap);
 	va_end(ap);
 }
 
@@ -295,6 +301,13 @@ void jw_str(struct jw *w, const char *key, struct slice s)
 {
 	open_text(w, key);
 	jw_text(w, s);
+	jw_text_close(w);
+}
+
+void jw_vprintf(struct jw *w, const char *key, const char *fmt, va_list ap)
+{
+	open_text(w, key);
+	jw_text_vprintf(w, fmt, ap);
 	jw_text_close(w);
 }
 

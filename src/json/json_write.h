@@ -27,6 +27,8 @@ void jw_array(struct jw *w, const char *key);
 void jw_close(struct jw *w); /* the innermost object or array */
 void jw_str(struct jw *w, const char *key, struct slice s);
 void jw_puts(struct jw *w, const char *key, const char *s);
+void jw_vprintf(struct jw *w, const char *key, const char *fmt, va_list ap)
+	__attribute__((format(printf, 3, 0))); /* of any length: it is not collected first */
 void jw_int(struct jw *w, const char *key, int64_t v);
 void jw_bool(struct jw *w, const char *key, bool v);
 void jw_null(struct jw *w, const char *key);
@@ -36,6 +38,8 @@ void jw_raw(struct jw *w, const char *key, struct slice json); /* already JSON *
 void jw_text_open(struct jw *w, const char *key);
 void jw_text(struct jw *w, struct slice part);
 void jw_text_printf(struct jw *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void jw_text_vprintf(struct jw *w, const char *fmt, va_list ap)
+	__attribute__((format(printf, 2, 0)));
 void jw_text_close(struct jw *w);
 
 #endif

@@ -5,8 +5,6 @@
 #include "mcp/bind.h"
 #include "mcp/rpc.h"
 
-enum { TEXT_MAX = 16 * KIB }; /* two paths and the words around them */
-
 /* --- one text block --- */
 
 static void block_open(struct job *j)
@@ -92,24 +90,15 @@ enum step tool_json(struct job *j, struct slice json)
 	return STEP_DONE;
 }
 
-__attribute__((format(printf, 1, 0))) static struct slice formatted(const char *fmt, va_list ap)
-{
-	static char mem[TEXT_MAX];
-	struct buf b;
-
-	buf_over(&b, mem, sizeof(mem));
-	buf_vprintf(&b, fmt, ap);
-	return buf_all(&b);
-}
-
 enum step tool_printf(struct job *j, const char *fmt, ...)
 {
 	va_list ap;
 
+	tool_begin(j);
 	va_start(ap, fmt);
-	tool_text(j, formatted(fmt, ap));
+	jw_text_vprintf(&j->w, fmt, ap);
 	va_end(ap);
-	return STEP_DONE;
+	return tool_end(j, false);
 }
 
 void tool_begin_failure(struct job *j)
@@ -125,7 +114,7 @@ enum step tool_fail(struct job *j, const char *fmt, ...)
 
 	tool_begin_failure(j);
 	va_start(ap, fmt);
-	jw_text(&j->w, formatted(fmt, ap));
+	jw_text_vprintf(&j->w, fmt, ap);
 	va_end(ap);
 	return tool_end(j, true);
 }
@@ -152,9 +141,9 @@ enum step tool_note(struct job *j, const char *fmt, ...)
 {
 	va_list ap;
 
-	va_start(ap, fmt);
 	tool_note_begin(j);
-	jw_text(&j->w, formatted(fmt, ap));
+	va_start(ap, fmt);
+	jw_text_vprintf(&j->w, fmt, ap);
 	va_end(ap);
 	return tool_note_end(j);
 }

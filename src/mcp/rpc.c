@@ -55,16 +55,12 @@ static enum step error_end(struct job *j)
 
 enum step rpc_error(struct job *j, int code, const char *fmt, ...)
 {
-	char mem[512];
-	struct buf text;
 	va_list ap;
 
-	buf_over(&text, mem, sizeof(mem));
-	va_start(ap, fmt);
-	buf_vprintf(&text, fmt, ap);
-	va_end(ap);
 	error_begin(j, code);
-	jw_str(&j->w, "message", buf_all(&text));
+	va_start(ap, fmt);
+	jw_vprintf(&j->w, "message", fmt, ap);
+	va_end(ap);
 	return error_end(j);
 }
 

@@ -79,11 +79,11 @@ struct slice arg_raw(
 
 /*
  * Answers. Exactly one of tool_text, tool_fail or tool_begin ... tool_end is used by a call;
- * tool_note may follow tool_text and tool_end, any number of times. All give STEP_DONE.
+ * tool_note may follow tool_text and tool_end, any number of times. All give STEP_DONE. What is
+ * said goes straight into job->out, so none of it may lie there.
  */
 enum step tool_text(struct job *j, struct slice text);
-enum step tool_printf(struct job *j, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3))); /* at most 16 KiB of text */
+enum step tool_printf(struct job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* The answer of a TOOL_JSON tool: compact JSON, as the one text block and as structuredContent. No
  * tool_note may follow. */
 enum step tool_json(struct job *j, struct slice json);
