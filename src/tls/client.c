@@ -10,8 +10,6 @@
 
 _Static_assert(sizeof(br_ssl_session_parameters) <= TLS_SESSION_SIZE, "a session fits");
 
-enum { MEM_SIZE = sizeof(struct client_state) + ENGINE_OUT + ENGINE_IN };
-
 static struct tls_client *client_of(struct tls_stream *t)
 {
 	return container_of(t, struct tls_client, stream);
@@ -69,27 +67,15 @@ static bool client_reset(struct tls_stream *t)
 	return br_ssl_client_reset(&c->state->engine, name, session_offer(c));
 }
 
-static int mem_ready(struct buf *b, size_t size)
-{
-	return b->p ? 0 : buf_reserve(b, size);
-}
-
 /* 0, or -ENOMEM. */
 static int client_open(struct tls_client *c)
 {
-	br_ssl_engine_context *e;
-
-	if (mem_ready(&c->mem, MEM_SIZE) < 0 || mem_ready(&c->cert, CERT_MAX) < 0)
+	if (!c->cert.p && buf_reserve(&c->cert, CERT_MAX) < 0)
 		return -ENOMEM;
-	c->state = buf_alloc(&c->mem, sizeof(*c->state));
-	if (!c->state || !buf_room(&c->mem, ENGINE_OUT + ENGINE_IN)) {
-		buf_reset(&c->mem, false);
+	c->state = engine_open(&c->mem, sizeof(*c->state));
+	if (!c->state)
 		return -ENOMEM;
-	}
-	e = &c->state->engine.eng;
-	engine_setup(e);
-	engine_set_buffers(e, &c->mem);
-	br_ssl_engine_set_x509(e, &c->state->x509.vtable);
+	br_ssl_engine_set_x509(&c->state->engine.eng, &c->state->x509.vtable);
 	return 0;
 }
 

@@ -18,7 +18,7 @@ struct blind {
 };
 
 struct client_state {
-	br_ssl_client_context engine;
+	br_ssl_client_context engine; /* first */
 	union {
 		const br_x509_class *vtable; /* what all begin with */
 		struct verify verify;

@@ -1,5 +1,12 @@
 #include "tls/engine.h"
 
+enum {
+	/* a whole record comes in, as peers need not heed a wish for shorter ones; what goes out is
+	 * mostly one small message */
+	ENGINE_IN = BR_SSL_BUFSIZE_INPUT,
+	ENGINE_OUT = 4096 + 85,
+};
+
 /* Forward secrecy and authenticated encryption, nothing else. */
 #define ECDHE_AES                                                                                  \
 	BR_TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, BR_TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,      \
@@ -40,8 +47,8 @@ static void chapol_set(br_ssl_engine_context *e)
 #endif
 }
 
-/* ECDHE takes X25519 first, then P-256, P-384, P-521: BearSSL's order. */
-void engine_setup(br_ssl_engine_context *e)
+/* TLS 1.2. ECDHE takes X25519 first, then P-256, P-384, P-521: BearSSL's order. */
+static void engine_setup(br_ssl_engine_context *e)
 {
 	br_ssl_engine_set_versions(e, BR_TLS12, BR_TLS12);
 	br_ssl_engine_add_flags(e, BR_OPT_NO_RENEGOTIATION);
@@ -58,6 +65,7 @@ void engine_setup(br_ssl_engine_context *e)
 	br_ssl_engine_set_prf_sha384(e, &br_tls12_sha384_prf);
 }
 
+/* For which there is room; not zeroed: what is never used stays untouched. */
 static void *bytes_take(struct buf *mem, size_t n)
 {
 	void *p = mem->p + mem->len;
@@ -66,9 +74,21 @@ static void *bytes_take(struct buf *mem, size_t n)
 	return p;
 }
 
-void engine_set_buffers(br_ssl_engine_context *e, struct buf *mem)
+void *engine_open(struct buf *mem, size_t state_size)
 {
-	void *out = bytes_take(mem, ENGINE_OUT);
+	size_t size = state_size + ENGINE_OUT + ENGINE_IN;
+	void *state, *out;
 
-	br_ssl_engine_set_buffers_bidi(e, bytes_take(mem, ENGINE_IN), ENGINE_IN, out, ENGINE_OUT);
+	if (!mem->p && buf_reserve(mem, size) < 0)
+		return NULL;
+	if (!buf_room(mem, size)) {
+		buf_reset(mem, false);
+		return NULL;
+	}
+	state = buf_alloc(mem, state_size);
+	out = bytes_take(mem, ENGINE_OUT);
+	engine_setup(state);
+	br_ssl_engine_set_buffers_bidi(
+		state, bytes_take(mem, ENGINE_IN), ENGINE_IN, out, ENGINE_OUT);
+	return state;
 }

@@ -8,21 +8,13 @@
 
 #include "base/buf.h"
 
-enum {
-	/* a whole record comes in, as peers need not heed a wish for shorter ones; what goes out is
-	 * mostly one small message */
-	ENGINE_IN = BR_SSL_BUFSIZE_INPUT,
-	ENGINE_OUT = 4096 + 85,
-};
-
-/* TLS 1.2, suites in this machine's order, hashes, curves; e is zeroed. */
-void engine_setup(br_ssl_engine_context *e);
 /* Has this machine instructions for AES? */
 bool engine_is_quick_at_aes(void);
 /*
- * The next ENGINE_OUT + ENGINE_IN bytes of mem, for which there is room, become the buffers of e.
- * They are not zeroed: what is never used stays untouched.
+ * What a connection has while it lives, in mem (zeroed at first, or reset): state_size zeroed bytes
+ * that begin with a br_ssl_engine_context, and behind them the engine's buffers. The engine is set
+ * up for TLS 1.2 with suites in this machine's order, hashes and curves. NULL: no memory.
  */
-void engine_set_buffers(br_ssl_engine_context *e, struct buf *mem);
+void *engine_open(struct buf *mem, size_t state_size);
 
 #endif

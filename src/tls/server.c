@@ -11,16 +11,12 @@
 #include "tls/sessions.h"
 
 struct server_state {
-	br_ssl_server_context engine;
+	br_ssl_server_context engine; /* first */
 	br_x509_certificate chain[ROOTS_MAX];
 	union {
 		br_rsa_private_key rsa;
 		br_ec_private_key ec;
 	} key;
-};
-
-enum {
-	MEM_SIZE = sizeof(struct server_state) + ENGINE_OUT + ENGINE_IN,
 };
 
 /* --- identities --- */
@@ -98,18 +94,16 @@ static void chain_set(struct tls_server *s)
 	}
 }
 
-/* Who offers protocols by name, as browsers do, is told which one is spoken (RFC 7301). */
-static void engine_open(struct tls_server *s)
+static void options_set(struct tls_server *s)
 {
+	/* who offers protocols by name, as browsers do, is told which one is spoken (RFC 7301) */
 	static const char *protocols[] = { "http/1.1" };
 	br_ssl_engine_context *e = &s->state->engine.eng;
 
-	engine_setup(e);
 	if (!engine_is_quick_at_aes()) /* then our order of suites counts, not the client's */
 		br_ssl_engine_add_flags(e, BR_OPT_ENFORCE_SERVER_PREFERENCES);
 	br_ssl_engine_set_protocol_names(e, protocols, 1);
 	br_ssl_server_set_cache(&s->state->engine, sessions_cache());
-	engine_set_buffers(e, &s->mem);
 }
 
 static struct tls_server *server_of(struct tls_stream *t)
@@ -145,18 +139,10 @@ static void server_opened(struct tls_stream *t)
  */
 static int memory_open(struct tls_server *s)
 {
-	int r = s->mem.p ? 0 : buf_reserve(&s->mem, MEM_SIZE);
-
-	if (r < 0)
-		return r;
 	mem_overdraft(true);
-	if (buf_room(&s->mem, MEM_SIZE))
-		s->state = buf_alloc(&s->mem, sizeof(*s->state));
+	s->state = engine_open(&s->mem, sizeof(*s->state));
 	mem_overdraft(false);
-	if (s->state)
-		return 0;
-	buf_reset(&s->mem, false);
-	return -ENOMEM;
+	return s->state ? 0 : -ENOMEM;
 }
 
 int tls_server_start(struct tls_server *s, int fd)
@@ -169,7 +155,7 @@ int tls_server_start(struct tls_server *s, int fd)
 	}
 	identity_take(s);
 	chain_set(s);
-	engine_open(s);
+	options_set(s);
 	s->stream.engine = &s->state->engine.eng;
 	s->stream.reset = server_reset;
 	s->stream.opened = server_opened;
