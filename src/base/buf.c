@@ -97,6 +97,11 @@ int buf_reserve(struct buf *b, size_t max)
 	return 0;
 }
 
+bool buf_ready(struct buf *b, size_t max)
+{
+	return b->p || buf_reserve(b, max) == 0;
+}
+
 void buf_release(struct buf *b)
 {
 	if (b->p && !b->fixed) {

@@ -36,6 +36,8 @@ void mem_overdraft(bool on);
 
 /* Reserves max bytes of address space, opens none. 0 or -ENOMEM. */
 int buf_reserve(struct buf *b, size_t max) __attribute__((warn_unused_result));
+/* Has the buf, zeroed at first, what it needs? Reserves max bytes when it has none yet. */
+bool buf_ready(struct buf *b, size_t max) __attribute__((warn_unused_result));
 /*
  * Gives back pages and address space. The buf is then empty with max 0; a second release does
  * nothing.

@@ -21,7 +21,7 @@ static struct upload *upload_take(void)
 	for (int i = 0; i < UPLOADS_MAX; i++) {
 		struct upload *u = &uploads[i];
 
-		if (u->used || (!u->text.max && buf_reserve(&u->text, REQUEST_MAX) < 0))
+		if (u->used || !buf_ready(&u->text, REQUEST_MAX))
 			continue;
 		u->used = true;
 		return u;
@@ -92,7 +92,7 @@ bool conn_keep(struct http_conn *c, struct slice bytes)
 
 	if (!bytes.n)
 		return true;
-	if (!x->in.max && buf_reserve(&x->in, IN_MAX) < 0)
+	if (!buf_ready(&x->in, IN_MAX))
 		return false;
 	buf_slice(&x->in, bytes);
 	conn_held(c);

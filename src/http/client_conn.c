@@ -106,8 +106,7 @@ static void request_write(struct client_conn *k)
 
 static bool memory_open(struct client_conn *k)
 {
-	return (k->out.max || buf_reserve(&k->out, REQUEST_HEAD_MAX) == 0) &&
-	       (k->head.max || buf_reserve(&k->head, HTTP_HEAD_MAX) == 0);
+	return buf_ready(&k->out, REQUEST_HEAD_MAX) && buf_ready(&k->head, HTTP_HEAD_MAX);
 }
 
 void client_ready(struct client_conn *k)

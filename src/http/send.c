@@ -103,11 +103,6 @@ static bool out_pending(const struct http_conn *c)
 	return x->out.len > x->out_sent || x->parts_n || wire_busy(c);
 }
 
-static bool out_open(struct extra *x)
-{
-	return x->out.max || buf_reserve(&x->out, HTTP_ANSWER_MAX) == 0;
-}
-
 /* What was copied, then the parts. 0 or -errno. */
 static int out_send(struct http_conn *c, struct extra *x)
 {
@@ -173,7 +168,7 @@ void http_answer(
 		n = 1;
 	c->state = CONN_SEND;
 	r = wire_send(c, parts, &n);
-	if (r == 0 && n && !out_open(x))
+	if (r == 0 && n && !buf_ready(&x->out, HTTP_ANSWER_MAX))
 		r = -ENOMEM;
 	for (int i = 0; r == 0 && i < n; i++)
 		buf_slice(&x->out, parts[i]);
@@ -222,7 +217,7 @@ static bool stream_put(struct http_conn *c, const char *type, struct slice field
 {
 	struct extra *x = conn_extra(c);
 
-	if (!out_open(x))
+	if (!buf_ready(&x->out, HTTP_ANSWER_MAX))
 		return false;
 	if (!c->stream)
 		http_put_head(c, &x->out, 200, type, fields, -1);

@@ -116,8 +116,8 @@ void trace_request(struct trace *t, struct slice head, struct slice fields, stru
 
 static bool memory_open(struct trace *t)
 {
-	return (t->head.max || buf_reserve(&t->head, HTTP_HEAD_MAX) == 0) &&
-	       (t->body.max || buf_reserve(&t->body, TRACE_BODY_MAX + SECRET_ROOM) == 0);
+	return buf_ready(&t->head, HTTP_HEAD_MAX) &&
+	       buf_ready(&t->body, TRACE_BODY_MAX + SECRET_ROOM);
 }
 
 void trace_head(struct trace *t, struct slice head)

@@ -5,15 +5,10 @@
 static struct job table[JOBS_MAX + 1]; /* the last one is the spare */
 static size_t reply_max;
 
-static int job_reserve(struct job *j)
+static bool job_ready(struct job *j)
 {
-	if (!j->text.max && buf_reserve(&j->text, REQUEST_MAX) < 0)
-		return -ENOMEM;
-	if (!j->mem.max && buf_reserve(&j->mem, SCRATCH_MAX) < 0)
-		return -ENOMEM;
-	if (!j->out.max && buf_reserve(&j->out, reply_max) < 0)
-		return -ENOMEM;
-	return 0;
+	return buf_ready(&j->text, REQUEST_MAX) && buf_ready(&j->mem, SCRATCH_MAX) &&
+	       buf_ready(&j->out, reply_max);
 }
 
 /* Slots reserve their address space when they are first used; the first and the spare must always
@@ -22,9 +17,7 @@ int jobs_init(size_t output)
 {
 	reply_max = REPLY_FACTOR * output + REPLY_EXTRA;
 	table[JOBS_MAX].spare = true;
-	if (job_reserve(&table[JOBS_MAX]) < 0 || job_reserve(&table[0]) < 0)
-		return -ENOMEM;
-	return 0;
+	return job_ready(&table[JOBS_MAX]) && job_ready(&table[0]) ? 0 : -ENOMEM;
 }
 
 static void nap_over(struct timer *t)
@@ -56,7 +49,7 @@ static void job_resume(struct task *t)
 
 static struct job *job_take(struct job *j, const struct sink *sink, void *peer)
 {
-	if (job_reserve(j) < 0)
+	if (!job_ready(j))
 		return NULL;
 	j->used = true;
 	j->sink = sink;

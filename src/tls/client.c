@@ -70,7 +70,7 @@ static bool client_reset(struct tls_stream *t)
 /* 0, or -ENOMEM. */
 static int client_open(struct tls_client *c)
 {
-	if (!c->cert.p && buf_reserve(&c->cert, CERT_MAX) < 0)
+	if (!buf_ready(&c->cert, CERT_MAX))
 		return -ENOMEM;
 	c->state = engine_open(&c->mem, sizeof(*c->state));
 	if (!c->state)

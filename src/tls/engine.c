@@ -79,7 +79,7 @@ void *engine_open(struct buf *mem, size_t state_size)
 	size_t size = state_size + ENGINE_OUT + ENGINE_IN;
 	void *state, *out;
 
-	if (!mem->p && buf_reserve(mem, size) < 0)
+	if (!buf_ready(mem, size))
 		return NULL;
 	if (!buf_room(mem, size)) {
 		buf_reset(mem, false);

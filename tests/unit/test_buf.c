@@ -254,6 +254,23 @@ static void impossible_reservations_are_refused(void **state)
 	buf_release(&b);
 }
 
+static void a_buf_that_has_its_memory_keeps_it(void **state)
+{
+	struct buf b = { 0 };
+	char *start;
+
+	(void)state;
+	assert_true(buf_ready(&b, 100));
+	start = b.p;
+	fill(&b, 60);
+	assert_true(buf_ready(&b, 100));
+	assert_ptr_equal(b.p, start);
+	assert_int_equal(b.len, 60);
+	assert_int_equal(b.max, 100);
+	buf_release(&b);
+	assert_false(buf_ready(&b, 0));
+}
+
 static void a_buf_without_memory_refuses_every_write(void **state)
 {
 	struct buf b = { 0 };
@@ -379,6 +396,7 @@ int main(void)
 		cmocka_unit_test(an_overdraft_opens_pages_beyond_the_budget),
 		cmocka_unit_test(a_release_gives_the_charge_back_once),
 		cmocka_unit_test(impossible_reservations_are_refused),
+		cmocka_unit_test(a_buf_that_has_its_memory_keeps_it),
 		cmocka_unit_test(a_buf_without_memory_refuses_every_write),
 		cmocka_unit_test(a_buf_over_memory_stays_inside_it),
 		cmocka_unit_test(allocations_are_aligned_and_zero),
