@@ -142,7 +142,7 @@ static int trace_load(const char *path)
 
 /* --- all of it --- */
 
-size_t upstream_max_output(const struct config *c)
+static size_t max_output(const struct config *c)
 {
 	if (!c->max_output)
 		return SANDBOX_OUTPUT_DEFAULT;
@@ -154,7 +154,7 @@ int upstream_load(const struct config *c)
 	struct master_config m = {
 		.http_timeout_ms = c->http_timeout_ms,
 		.start_timeout_ms = c->start_timeout_ms,
-		.max_output = upstream_max_output(c),
+		.max_output = max_output(c),
 	};
 	int r = url_load(c->url);
 

@@ -22,6 +22,5 @@ int upstream_load(const struct config *c) __attribute__((warn_unused_result));
 const struct http_origin *upstream_origin(void);
 const struct tls_roots *upstream_roots(void); /* of SANDSTORM_CA, else compiled in, else NULL */
 struct slice upstream_token(void);            /* empty: none is configured */
-size_t upstream_max_output(const struct config *c);
 
 #endif

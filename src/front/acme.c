@@ -77,7 +77,7 @@ static int read_small(int fd, struct buf *b)
 	return b->failed ? -ENOMEM : 0;
 }
 
-int acme_read(struct slice token, struct buf *b)
+static int challenge_read(struct slice token, struct buf *b)
 {
 	char name[ACME_TOKEN_MAX + 1];
 	int fd, r;
@@ -115,7 +115,7 @@ void acme_serve(struct http_request *r)
 	buf_over(&body, mem, sizeof(mem));
 	if (!http_path_starts(r->head->path, ACME_PATH, &token))
 		token = (struct slice){ 0 };
-	err = acme_read(token, &body);
+	err = challenge_read(token, &body);
 	if (err == 0)
 		answer(r, &body);
 	else

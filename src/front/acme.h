@@ -14,11 +14,4 @@
 int acme_setup(const char *webroot) __attribute__((warn_unused_result));
 void acme_serve(struct http_request *r); /* GET of all below ACME_PATH */
 
-/*
- * The file of a challenge into b. 0, or -errno: -EINVAL when token is anything but base64url
- * characters, -ELOOP or -ENOTDIR when a link stands in the way, -ENOENT also when what is there is
- * no small regular file with one name.
- */
-int acme_read(struct slice token, struct buf *b) __attribute__((warn_unused_result));
-
 #endif

@@ -109,7 +109,8 @@ static bool memory_open(struct client_conn *k)
 	return buf_ready(&k->out, REQUEST_HEAD_MAX) && buf_ready(&k->head, HTTP_HEAD_MAX);
 }
 
-void client_ready(struct client_conn *k)
+/* It is open: the request of its call goes out. */
+static void client_ready(struct client_conn *k)
 {
 	struct http_call *c = k->call;
 

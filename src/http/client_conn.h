@@ -61,7 +61,6 @@ void client_open(struct client_conn *k, struct http_call *c);
 void client_open_stop(struct client_conn *k); /* whatever it was waiting for */
 
 /* client_conn.c */
-void client_ready(struct client_conn *k); /* it is open: the request of its call goes out */
 /* May an idle connection take another call? */
 bool client_usable(const struct client_conn *k);
 void client_take(struct client_conn *k, struct http_call *c); /* an idle one */

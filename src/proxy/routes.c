@@ -53,7 +53,7 @@ static struct route *row_at(int i)
 	return i < ROUTES ? &rows[i] : NULL;
 }
 
-struct route *route_to_correct(struct slice tool)
+struct route *route_named(struct slice tool)
 {
 	for (int i = 0; row_at(i); i++)
 		if (slice_is(tool, rows[i].tool))
@@ -61,14 +61,9 @@ struct route *route_to_correct(struct slice tool)
 	return NULL;
 }
 
-const struct route *route_named(struct slice tool)
-{
-	return route_to_correct(tool);
-}
-
 const struct route *route_of(const char *tool)
 {
-	return route_to_correct(slice_of(tool));
+	return route_named(slice_of(tool));
 }
 
 const struct route *route_next_read(const struct route *r)

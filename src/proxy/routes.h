@@ -45,9 +45,7 @@ struct route {
 	struct slice changed; /* members of SANDSTORM_ROUTES, which go before the ones above */
 };
 
-/* NULL: no such row. "version" is one, which is no tool. */
-const struct route *route_named(struct slice tool);
-const struct route *route_of(const char *tool); /* of one that is there */
+const struct route *route_of(const char *tool); /* of one that is there; "version" is no tool */
 /*
  * The rows that only read (method GET), one after the other from NULL to NULL. Paths that have a
  * '{' need an id.
@@ -103,8 +101,8 @@ int routes_correct(char *text, size_t n, int *line, const char **why)
 /* Back to the constant tables. */
 void routes_reset(void);
 
-/* For routes_file.c: a row to change, the words to use from now on. */
-struct route *route_to_correct(struct slice tool);
+/* For routes_file.c: a row to change (NULL: no such row), the words to use from now on. */
+struct route *route_named(struct slice tool);
 void names_correct(enum names n, struct slice words);
 
 #endif

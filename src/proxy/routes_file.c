@@ -101,7 +101,7 @@ static const char *ended(struct slice word)
 
 static const char *take_route(struct slice tool, struct slice rest)
 {
-	struct route *r = route_to_correct(tool);
+	struct route *r = route_named(tool);
 	const char *method, *why;
 	struct slice path;
 

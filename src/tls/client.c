@@ -50,11 +50,6 @@ static void session_drop(struct tls_peer *peer)
 	secret_wipe(peer->session, sizeof(peer->session));
 }
 
-bool tls_client_resumed(const struct tls_client *c)
-{
-	return c->state && c->peer && !c->state->x509.verify.called;
-}
-
 /* --- start and end --- */
 
 /* SNI is for names (RFC 6066 section 3). */

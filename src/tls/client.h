@@ -55,9 +55,6 @@ int tls_client_start(struct tls_client *c, int fd, struct tls_peer *peer)
 /* In whatever state: no changed() comes any more, memory goes back. Twice is fine. */
 void tls_client_end(struct tls_client *c);
 
-/* Of an open connection: was the handshake the short one of a session kept from before? */
-bool tls_client_resumed(const struct tls_client *c);
-
 /*
  * Why the stream is TLS_FAILED, as a sentence without its period; one that has to do with the
  * certificate begins with CERTIFICATE_VERIFY_FAILED. To be asked before tls_client_end.

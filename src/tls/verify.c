@@ -20,7 +20,6 @@ static void start_chain(const br_x509_class **ctx, const char *name)
 	struct verify *v = verify_of(ctx);
 
 	(void)name; /* what SNI says; the host is known here */
-	v->called = true;
 	v->nth = 0;
 	v->address_found = v->dated = false;
 	br_x509_minimal_vtable.start_chain(&v->minimal.vtable, v->address_n ? NULL : v->host);

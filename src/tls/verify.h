@@ -17,8 +17,7 @@ struct verify {
 	unsigned char address[16];
 	size_t address_n; /* 4 or 16: the host is an address; 0: a DNS name */
 	struct buf *cert; /* the certificate that is arriving */
-	int nth;
-	bool called; /* there was a chain: no short handshake */
+	int nth;          /* how many have come; 0 after a short handshake */
 	bool address_found;
 	int64_t now; /* of the check, in seconds since 1970 */
 	/* of the first certificate that is not valid now, if dated */

@@ -226,7 +226,7 @@ static void resume(const char *host, bool expected)
 {
 	server_start(client_connect(host), "full.pem");
 	run_until(client.stream.state == TLS_OPEN);
-	assert_int_equal(tls_client_resumed(&client), expected);
+	assert_int_equal(client_resumed(), expected);
 	both_end();
 }
 

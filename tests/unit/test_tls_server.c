@@ -254,12 +254,12 @@ static void test_a_client_that_comes_back_is_quickly_in(void **state)
 	talk();
 	begin();
 	met();
-	assert_true(tls_client_resumed(&client));
+	assert_true(client_resumed());
 	end();
 	assert_int_equal(load(DATA "full.pem", DATA "leaf.key"), 0);
 	begin();
 	met();
-	assert_false(tls_client_resumed(&client));
+	assert_false(client_resumed());
 }
 
 /* It began before the new certificate, so it is not to be taken up under that. */
@@ -274,11 +274,11 @@ static void test_a_session_of_an_old_handshake_is_not_kept(void **state)
 	end();
 	begin();
 	met();
-	assert_false(tls_client_resumed(&client));
+	assert_false(client_resumed());
 	end();
 	begin();
 	met();
-	assert_true(tls_client_resumed(&client));
+	assert_true(client_resumed());
 }
 
 /* --- pauses and ends --- */

@@ -13,7 +13,7 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
-#include "tls/client.h"
+#include "tls/client_state.h"
 
 /* --- the server --- */
 
@@ -146,6 +146,12 @@ static inline int client_connect(const char *host)
 	client.stream.changed = client_changed;
 	assert_int_equal(tls_client_start(&client, fd[0], &peer), 0);
 	return fd[1];
+}
+
+/* Was the handshake of the open client the short one of a session kept from before? */
+static inline bool client_resumed(void)
+{
+	return client.state && client.peer && client.state->x509.verify.nth == 0;
 }
 
 static inline void server_start(int fd, const char *certificate)
