@@ -7,6 +7,7 @@
 #include "bounds.h"
 #include "config.h"
 #include "environment.h"
+#include "http/server.h"
 
 /* Is there a socket that connections can be accepted from? */
 static bool accepts(int fd)
@@ -18,20 +19,26 @@ static bool accepts(int fd)
 	       getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_len) == 0 && type == SOCK_STREAM;
 }
 
-/* The first one comes last, so that its address stays in *a. */
-static int sockets_look(struct activation *a)
+static bool socket_look(struct serve_socket *s, int fd)
 {
 	unsigned char address[16];
 	struct buf host;
 
-	for (int fd = HTTP_GIVEN_FIRST + a->sockets - 1; fd >= HTTP_GIVEN_FIRST; fd--)
-		if (!accepts(fd) || address_of_socket(fd, address, &a->port) < 0)
+	if (!accepts(fd) || address_of_socket(fd, address, &s->port) < 0)
+		return false;
+	buf_over(&host, s->host, sizeof(s->host) - 1);
+	address_put(&host, address);
+	return true;
+}
+
+static int sockets_look(struct activation *a)
+{
+	for (int i = 0; i < a->sockets; i++)
+		if (!socket_look(&a->socket[i], HTTP_GIVEN_FIRST + i))
 			return complain(2,
 				"LISTEN_FDS: descriptor %d is no listening TCP socket; a socket "
 				"unit needs ListenStream=ADDRESS:PORT and no Accept=yes",
-				fd);
-	buf_over(&host, a->host, sizeof(a->host) - 1);
-	address_put(&host, address);
+				HTTP_GIVEN_FIRST + i);
 	return 0;
 }
 

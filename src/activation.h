@@ -5,15 +5,12 @@
 #ifndef ACTIVATION_H
 #define ACTIVATION_H
 
-#include <netinet/in.h>
-
-#include "http/server.h"
+#include "bounds.h"
+#include "front/serve.h"
 
 struct activation {
-	int sockets; /* they are HTTP_GIVEN_FIRST and the following descriptors; 0: none */
-	/* where the first of them listens */
-	char host[INET6_ADDRSTRLEN];
-	unsigned port;
+	struct serve_socket socket[LISTENERS_MAX];
+	int sockets; /* 0: none */
 };
 
 /*

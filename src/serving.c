@@ -243,8 +243,8 @@ static int sockets_load(void)
 	int r = activation_load(&given);
 
 	if (given.sockets) {
-		cfg.host = given.host;
-		cfg.port = given.port;
+		cfg.host = given.socket[0].host;
+		cfg.port = given.socket[0].port;
 	}
 	return r;
 }
@@ -277,6 +277,7 @@ static int serve_http(void)
 	struct serve_config c = {
 		.host = cfg.host,
 		.port = (unsigned)cfg.port,
+		.socket = given.socket,
 		.sockets = given.sockets,
 		.rate_limit = cfg.rate_limit,
 		.health_detail = cfg.health_detail,

@@ -126,25 +126,16 @@ static void tell(const struct serve_config *c, const char *host, unsigned port)
 /* Of the sockets we were started with the one on the plain port is plain. */
 static int listen_given(const struct serve_config *c, unsigned *plain_port)
 {
-	char mem[INET6_ADDRSTRLEN];
-	unsigned char address[16];
-	struct buf host;
-	unsigned port;
 	int r = 0;
 
-	for (int fd = HTTP_GIVEN_FIRST; r == 0 && fd < HTTP_GIVEN_FIRST + c->sockets; fd++) {
-		r = address_of_socket(fd, address, &port);
-		if (r < 0)
-			return r;
-		r = http_listen_given(fd, port == c->plain_port);
-		if (port == c->plain_port) {
+	for (int i = 0; r == 0 && i < c->sockets; i++) {
+		const struct serve_socket *s = &c->socket[i];
+
+		r = http_listen_given(HTTP_GIVEN_FIRST + i, s->port == c->plain_port);
+		if (s->port == c->plain_port)
 			*plain_port = 0;
-			continue;
-		}
-		buf_over(&host, mem, sizeof(mem));
-		address_put(&host, address);
-		buf_putc(&host, '\0');
-		tell(c, mem, port);
+		else
+			tell(c, s->host, s->port);
 	}
 	return r;
 }

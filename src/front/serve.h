@@ -4,15 +4,23 @@
 #ifndef FRONT_SERVE_H
 #define FRONT_SERVE_H
 
+#include <netinet/in.h>
 #include <stdint.h>
 
 #include "front/health.h"
 #include "front/origin.h"
 
+/* One that listens already: descriptor HTTP_GIVEN_FIRST and its place in the array. */
+struct serve_socket {
+	char host[INET6_ADDRSTRLEN];
+	unsigned port;
+};
+
 struct serve_config {
 	const char *host;
 	unsigned port, max_conns;
-	int sockets; /* that listen already, from HTTP_GIVEN_FIRST on; 0: listen on host and port */
+	const struct serve_socket *socket;
+	int sockets; /* 0: listen on host and port */
 	int64_t rate_limit;
 	bool health_detail, sessions;
 	bool tls;            /* tls_server_load has been called */
