@@ -22,7 +22,7 @@ def archives(root, tmp_path_factory):
         return root / "vendor/dl"
     place = tmp_path_factory.mktemp("archives") / "vendor"
     place.mkdir()
-    for name in ("fetch", "manifest"):
+    for name in ("apt", "fetch", "manifest"):
         shutil.copy2(root / "vendor" / name, place / name)
     run("./fetch", cwd=place, env=clean_env(VENDOR_ROUTES="debian"))
     return place / "dl"
@@ -34,7 +34,7 @@ class Vendor:
     def __init__(self, root, place):
         self.dir = place / "vendor"
         self.dir.mkdir()
-        for name in ("fetch", "manifest"):
+        for name in ("apt", "fetch", "manifest"):
             shutil.copy2(root / "vendor" / name, self.dir / name)
         self.bin = place / "bin"
         self.calls_file = place / "calls"
@@ -116,7 +116,7 @@ def test_debians_source_packages_give_all_pinned_trees_without_touching_the_mach
     vendor.fetch("--check")
     assert sorted((p.name, p.stat().st_mtime_ns) for p in lists.iterdir()) == before
     assert vendor.calls() == []
-    assert sorted(p.name for p in vendor.dir.iterdir()) == ["bearssl", "dl", "fetch", "jsmn", "manifest", "musl"]
+    assert sorted(p.name for p in vendor.dir.iterdir()) == ["apt", "bearssl", "dl", "fetch", "jsmn", "manifest", "musl"]
 
 
 APT = '''case "$*" in
@@ -281,4 +281,4 @@ def test_make_vendor_fetches_and_builds_nothing(copy_of_tree, archives):
 
 def test_no_third_party_file_is_committed(root):
     listed = run("git", "-c", "safe.directory=*", "ls-files", "--cached", "--others", "--exclude-standard", "vendor", cwd=root)
-    assert listed.stdout.split() == ["vendor/.gitignore", "vendor/fetch", "vendor/manifest"]
+    assert listed.stdout.split() == ["vendor/.gitignore", "vendor/apt", "vendor/fetch", "vendor/manifest"]
