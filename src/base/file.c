@@ -121,12 +121,10 @@ static int keep_owner(const char *temp, const char *path)
 /* path with a suffix that no other file has. */
 static int temp_name(const char *path, char *out, size_t size)
 {
-	unsigned char raw[4];
-	char hex[2 * sizeof(raw) + 1];
+	char hex[2 * 4 + 1];
 	struct buf b;
 
-	random_name(raw, sizeof(raw));
-	str_hex(raw, sizeof(raw), hex);
+	random_hex(hex, 4);
 	buf_over(&b, out, size);
 	buf_printf(&b, "%s.%s", path, hex);
 	buf_putc(&b, '\0');

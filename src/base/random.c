@@ -6,6 +6,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/str.h"
+
 enum { RANDOM_PAUSE_MS = 50 };
 
 /*
@@ -66,4 +68,13 @@ void random_name(unsigned char *out, size_t n)
 		out[done] = (unsigned char)x;
 		x >>= 8;
 	}
+}
+
+void random_hex(char *out, size_t n)
+{
+	unsigned char *raw =
+		(unsigned char *)out + n; /* no digit overtakes what is still to be read */
+
+	random_name(raw, n);
+	str_hex(raw, n, out);
 }

@@ -12,6 +12,8 @@
  * for keys.
  */
 void random_name(unsigned char *out, size_t n);
+/* The same as 2n hex digits and a NUL. */
+void random_hex(char *out, size_t n);
 /* n bytes for keys and secrets, without blocking. 0, or -EAGAIN before the kernel's pool is ready.
  */
 int random_key(unsigned char *out, size_t n) __attribute__((warn_unused_result));

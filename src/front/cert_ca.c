@@ -6,7 +6,6 @@
 
 #include "base/file.h"
 #include "base/random.h"
-#include "base/str.h"
 #include "bounds.h"
 #include "config.h"
 #include "tls/cert_make.h"
@@ -22,12 +21,10 @@ enum {
 /* Two CAs of one name would be taken for each other: part of the name is random. */
 static struct slice name_make(char *mem, size_t size)
 {
-	unsigned char raw[4];
-	char hex[2 * sizeof(raw) + 1];
+	char hex[2 * 4 + 1];
 	struct buf b;
 
-	random_name(raw, sizeof(raw));
-	str_hex(raw, sizeof(raw), hex);
+	random_hex(hex, 4);
 	buf_over(&b, mem, size);
 	buf_printf(&b, "sandstorm-mcp CA %s", hex);
 	return buf_all(&b);

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "base/random.h"
-#include "base/str.h"
 
 enum {
 	PERMISSIONS = 0777,
@@ -80,12 +79,10 @@ int meta_copy(int from, const struct stat *st, int to, unsigned how, struct buf 
 
 void file_tmp_name(char name[FILE_TMP_NAME])
 {
-	unsigned char bytes[NAME_BYTES];
 	char hex[2 * NAME_BYTES + 1];
 	struct buf b;
 
-	random_name(bytes, sizeof(bytes));
-	str_hex(bytes, sizeof(bytes), hex);
+	random_hex(hex, NAME_BYTES);
 	buf_over(&b, name, FILE_TMP_NAME - 1);
 	buf_printf(&b, ".sandstorm-%s.tmp", hex);
 	name[b.len] = '\0';

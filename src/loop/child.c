@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/random.h"
-#include "base/str.h"
 #include "bounds.h"
 #include "loop/drain.h"
 #include "loop/spawn.h"
@@ -31,20 +30,12 @@ static char server_tag[PROC_TAG_HALF + 1];
 
 static struct child *children;
 
-static void random_half(char *out)
-{
-	unsigned char raw[PROC_TAG_HALF / 2];
-
-	random_name(raw, sizeof(raw));
-	str_hex(raw, sizeof(raw), out);
-}
-
 static void make_tag(struct child *c)
 {
 	if (server_tag[0] == '\0')
-		random_half(server_tag);
+		random_hex(server_tag, PROC_TAG_HALF / 2);
 	memcpy(c->tag, server_tag, PROC_TAG_HALF);
-	random_half(c->tag + PROC_TAG_HALF);
+	random_hex(c->tag + PROC_TAG_HALF, PROC_TAG_HALF / 2);
 	if (c->kin)
 		memcpy(c->tag + PROC_TAG_HALF, c->kin, PROC_KIN_LEN);
 }

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 
 #include "base/random.h"
+#include "base/str.h"
 
 /* The kernel's, or that of a machine that just booted. Stands before libc's own in this program. */
 static bool pool_empty;
@@ -81,6 +82,25 @@ static void every_byte_asked_for_is_filled_and_no_other(void **state)
 	random_name(mem, 0);
 }
 
+static void a_name_in_hex_holds_every_bit_of_its_bytes(void **state)
+{
+	char hex[2 * 5 + 1];
+	unsigned char bytes[5], seen[5] = { 0 }, same[5];
+
+	(void)state;
+	memset(same, 0xff, sizeof(same));
+	for (int round = 0; round < 100; round++) {
+		random_hex(hex, sizeof(bytes));
+		assert_true(str_unhex(slice_of(hex), bytes, sizeof(bytes)));
+		for (size_t i = 0; i < sizeof(bytes); i++) {
+			seen[i] |= bytes[i];
+			same[i] &= bytes[i];
+		}
+	}
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		assert_true(seen[i] == 0xff && same[i] == 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -88,6 +108,7 @@ int main(void)
 		cmocka_unit_test(names_do_not_repeat_before_the_pool_is_ready),
 		cmocka_unit_test(who_can_wait_waits_for_the_pool),
 		cmocka_unit_test(every_byte_asked_for_is_filled_and_no_other),
+		cmocka_unit_test(a_name_in_hex_holds_every_bit_of_its_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
