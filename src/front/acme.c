@@ -94,17 +94,6 @@ static int challenge_read(struct slice token, struct buf *b)
 	return r;
 }
 
-static void answer(struct http_request *r, const struct buf *body)
-{
-	char mem[2 * KIB];
-	struct buf fields;
-
-	buf_over(&fields, mem, sizeof(mem));
-	buf_puts(&fields, "X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n");
-	gate_fields(r->head, &fields);
-	http_answer(r->conn, 200, "text/plain", buf_all(&fields), buf_all(body));
-}
-
 void acme_serve(struct http_request *r)
 {
 	char mem[ACME_FILE_MAX];
@@ -117,7 +106,9 @@ void acme_serve(struct http_request *r)
 		token = (struct slice){ 0 };
 	err = challenge_read(token, &body);
 	if (err == 0)
-		answer(r, &body);
+		gate_answer(r, 200, "text/plain",
+			LIT("X-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n"),
+			buf_all(&body));
 	else
 		gate_refuse(r, 404, (struct slice){ 0 },
 			webroot ? strerror(-err) : "Not found: SANDSTORM_ACME_WEBROOT is not set");

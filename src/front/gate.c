@@ -66,22 +66,31 @@ void gate_log_refusal(const struct http_request *r, int status, const char *why)
 	log_event(LOG_WARN, "refused", fields);
 }
 
-void gate_refuse(struct http_request *r, int status, struct slice more, const char *text)
+void gate_answer(
+	struct http_request *r, int status, const char *type, struct slice more, struct slice body)
 {
-	char fields_mem[FIELDS_MAX], body_mem[512];
-	struct buf fields, body;
-	struct jw w;
+	char mem[FIELDS_MAX];
+	struct buf fields;
 
-	buf_over(&fields, fields_mem, sizeof(fields_mem));
+	buf_over(&fields, mem, sizeof(mem));
 	gate_fields(r->head, &fields);
 	buf_slice(&fields, more);
-	buf_over(&body, body_mem, sizeof(body_mem));
+	http_answer(r->conn, status, type, buf_all(&fields), body);
+}
+
+void gate_refuse(struct http_request *r, int status, struct slice more, const char *text)
+{
+	char mem[512];
+	struct buf body;
+	struct jw w;
+
+	buf_over(&body, mem, sizeof(mem));
 	jw_init(&w, &body);
 	jw_object(&w, NULL);
 	jw_puts(&w, "error", text);
 	jw_close(&w);
 	gate_log_refusal(r, status, text);
-	http_answer(r->conn, status, "application/json", buf_all(&fields), buf_all(&body));
+	gate_answer(r, status, "application/json", more, buf_all(&body));
 }
 
 bool gate_is_json(const struct http_head *h)

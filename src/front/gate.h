@@ -28,8 +28,10 @@ void gate_fields(const struct http_head *h, struct buf *b);
 void gate_put_peer(const struct http_request *r, struct buf *b);
 /* A line about what was refused, and to whom; of many in one second only the first. */
 void gate_log_refusal(const struct http_request *r, int status, const char *why);
-/* An answer outside of JSON-RPC: {"error":"text"} with the CORS fields and more ("Name:
- * value\r\n"...). */
+/* An answer outside of JSON-RPC, with the CORS fields and more ("Name: value\r\n"...). */
+void gate_answer(
+	struct http_request *r, int status, const char *type, struct slice more, struct slice body);
+/* Such a one that says {"error":"text"}, and a line in the log. */
 void gate_refuse(struct http_request *r, int status, struct slice more, const char *text);
 
 #endif

@@ -288,13 +288,8 @@ static void serve_busy(struct http_request *r)
 {
 	static const char body[] = "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":-32603,"
 				   "\"message\":\"Server is busy, try again\"}}";
-	char mem[1 * KIB];
-	struct buf fields;
 
-	buf_over(&fields, mem, sizeof(mem));
-	buf_puts(&fields, "Retry-After: 1\r\n");
-	gate_fields(r->head, &fields);
-	http_answer(r->conn, 503, json_type_name, buf_all(&fields), LIT(body));
+	gate_answer(r, 503, json_type_name, LIT("Retry-After: 1\r\n"), LIT(body));
 }
 
 static void serve_post(struct http_request *r)

@@ -29,26 +29,22 @@ static bool health_detail;
 
 static void serve_health(struct http_request *r)
 {
-	char mem[2 * KIB], fields_mem[1 * KIB];
-	struct buf body, fields;
+	char mem[2 * KIB];
+	struct buf body;
 	struct jw w;
 
 	buf_over(&body, mem, sizeof(mem));
 	jw_init(&w, &body);
 	health_put(&w, health_detail || gate_has_token(r));
-	buf_over(&fields, fields_mem, sizeof(fields_mem));
-	buf_puts(&fields, "Cache-Control: no-store\r\n");
-	gate_fields(r->head, &fields);
-	http_answer(r->conn, 200, "application/json", buf_all(&fields), buf_all(&body));
+	gate_answer(r, 200, "application/json", LIT("Cache-Control: no-store\r\n"), buf_all(&body));
 }
 
 /* What clients have to trust, where it is a CA of our own; they compare its fingerprint. */
 static void serve_ca(struct http_request *r)
 {
 	static char mem[2 * CERT_MAX];
-	char fields_mem[1 * KIB];
 	const struct cert *root = tls_server_root();
-	struct buf pem, fields;
+	struct buf pem;
 
 	if (!root) {
 		gate_refuse(r, 404, (struct slice){ 0 }, "Not found");
@@ -56,9 +52,7 @@ static void serve_ca(struct http_request *r)
 	}
 	buf_over(&pem, mem, sizeof(mem));
 	pem_put(&pem, "CERTIFICATE", root->der);
-	buf_over(&fields, fields_mem, sizeof(fields_mem));
-	gate_fields(r->head, &fields);
-	http_answer(r->conn, 200, "application/x-x509-ca-cert", buf_all(&fields), buf_all(&pem));
+	gate_answer(r, 200, "application/x-x509-ca-cert", (struct slice){ 0 }, buf_all(&pem));
 }
 
 enum {

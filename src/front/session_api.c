@@ -30,8 +30,8 @@ bool session_api_gate(struct http_request *r)
 
 static void serve_status(struct http_request *r, struct slice id)
 {
-	char mem[2 * KIB + PATH_MAX], fields_mem[1 * KIB];
-	struct buf body, fields;
+	char mem[2 * KIB + PATH_MAX];
+	struct buf body;
 	struct session *s;
 	struct jw w;
 	int64_t now = sessions_now();
@@ -46,10 +46,7 @@ static void serve_status(struct http_request *r, struct slice id)
 	jw_object(&w, NULL);
 	session_put_status(&w, s, now);
 	jw_close(&w);
-	buf_over(&fields, fields_mem, sizeof(fields_mem));
-	buf_puts(&fields, "Cache-Control: no-store\r\n");
-	gate_fields(r->head, &fields);
-	http_answer(r->conn, 200, "application/json", buf_all(&fields), buf_all(&body));
+	gate_answer(r, 200, "application/json", LIT("Cache-Control: no-store\r\n"), buf_all(&body));
 }
 
 /* --- routes --- */
