@@ -5,6 +5,7 @@
 #ifndef UNIT_H
 #define UNIT_H
 
+#include <dirent.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -51,6 +52,18 @@ static inline bool unit_readable(const void *p)
 	close(fd[0]);
 	close(fd[1]);
 	return n == 1;
+}
+
+/* How many descriptors this process has open. */
+static inline int open_descriptors(void)
+{
+	DIR *d = opendir("/proc/self/fd");
+	int n = 0;
+
+	while (readdir(d))
+		n++;
+	closedir(d);
+	return n;
 }
 
 #endif
