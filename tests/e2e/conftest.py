@@ -48,6 +48,7 @@ import pytest
 import mcpwire
 import webserver
 from peer import HttpPeer, StdioPeer
+from process import end_all
 from sandbox import SandboxStarter
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
@@ -112,8 +113,7 @@ class Starter:
 def server(binary, workspace, tmp_path):
     starter = Starter(binary, workspace, tmp_path)
     yield starter
-    complaints = [text for s in starter.started for text in s.end()]
-    assert not complaints, "; ".join(complaints)
+    end_all(starter.started)
 
 
 @pytest.fixture
@@ -125,8 +125,7 @@ def host(server):
 def web(binary, workspace, tmp_path):
     starter = webserver.WebStarter(binary, workspace, tmp_path)
     yield starter
-    complaints = [text for w in starter.started for text in w.end()]
-    assert not complaints, "; ".join(complaints)
+    end_all(starter.started)
 
 
 @pytest.fixture
@@ -169,8 +168,7 @@ def master(keys, tmp_path):
 def sandbox(binary, tmp_path, master):      # masters outlive the servers
     starter = SandboxStarter(binary, tmp_path)
     yield starter
-    complaints = starter.end()
-    assert not complaints, "; ".join(complaints)
+    end_all([starter])
 
 
 @pytest.fixture(scope="session")

@@ -388,44 +388,23 @@ class Server(Process, Requests):
 
     # -- the process ----------------------------------------------------------------------------------------------
 
-    def wait_exit(self, timeout=10):
-        """The exit code (negative: killed by that signal); stdout and stderr are read to their ends."""
-        self.taken_over = True
-        try:
-            code = self.process.wait(timeout * busy())
-        except subprocess.TimeoutExpired:
-            raise AssertionError(f"the server did not end in {timeout} s; {self._state()}") from None
-        self.resume_reading()
-        for thread in self._threads:
-            thread.join(5)
-        return code
-
     def close(self, timeout=10):
         """Ends stdin and returns the exit code."""
         self.close_stdin()
         return self.wait_exit(timeout)
 
-    def end(self):
-        """For the fixture: ends whatever is left and returns the complaints as a list of strings."""
-        complaints = []
+    GOODBYE = "the end of stdin"
+
+    def _let_go(self):
         self.resume_reading()
-        if self.process.poll() is None:
-            self.close_stdin()
-            try:
-                self.process.wait(10 * busy())
-            except subprocess.TimeoutExpired:
-                complaints.append(f"did not end within 10 s of the end of stdin; {self._state()}")
-                self.process.kill()
-                self.process.wait()
+
+    def _ask_to_end(self):
+        self.close_stdin()
+
+    def _read_all(self):
+        self.resume_reading()
         for thread in self._threads:
             thread.join(5)
-        if not self.taken_over and self.process.returncode != 0:
-            complaints.append(f"exit code {self.process.returncode}; stderr {self.stderr_text()[-800:]!r}")
-        if self._violations:
-            complaints.append(f"not a message on stdout: {self._violations}")
-        complaints += self.end_leftovers()
-        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
-            if pipe:
-                with contextlib.suppress(OSError):
-                    pipe.close()
-        return complaints
+
+    def _complaints(self):
+        return [f"not a message on stdout: {self._violations}"] if self._violations else []

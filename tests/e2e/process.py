@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import signal
+import subprocess
 import time
 import uuid
 
@@ -61,7 +62,11 @@ def busy():
 
 
 class Process:
-    """What both kinds of server have in common; they set `process` (a Popen) and start it with `marked(env)`."""
+    """What both kinds of server have in common; they set `process` (a Popen) and start it with `marked(env)`.
+
+    At the end of a test they `_let_go` of what keeps it from ending, `_ask_to_end` by their GOODBYE, `_read_all` that it
+    wrote, and have `_complaints` of their own.
+    """
 
     def __init__(self):
         self.marker = uuid.uuid4().hex
@@ -174,6 +179,38 @@ class Process:
                             return True
         return False
 
+    def wait_exit(self, timeout=10):
+        """The exit code (negative: killed by that signal); what the process wrote is read to its end."""
+        self.taken_over = True
+        try:
+            code = self.process.wait(timeout * busy())
+        except subprocess.TimeoutExpired:
+            raise AssertionError(f"the server did not end in {timeout} s; {self._state()}") from None
+        self._read_all()
+        return code
+
+    def end(self):
+        """For the fixture: ends whatever is left and returns the complaints as a list of strings."""
+        complaints = []
+        self._let_go()
+        if self.alive():
+            self._ask_to_end()
+            try:
+                self.process.wait(10 * busy())
+            except subprocess.TimeoutExpired:
+                complaints.append(f"did not end within 10 s of {self.GOODBYE}; {self._state()}")
+                self.process.kill()
+                self.process.wait()
+        self._read_all()
+        if not self.taken_over and self.process.returncode != 0:
+            complaints.append(f"exit code {self.process.returncode}; stderr {self.stderr_text()[-800:]!r}")
+        complaints += self.end_leftovers() + self._complaints()
+        for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if pipe:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+        return complaints
+
     def end_leftovers(self):
         """Kills what the server has left behind; complains unless the test allows it."""
         deadline = time.monotonic() + busy()
@@ -184,6 +221,12 @@ class Process:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
         return [] if self.allow_leftovers or not left else [f"left behind: {names}"]
+
+
+def end_all(servers):
+    """For fixtures: ends them; what there is to complain of fails the test."""
+    complaints = [text for server in servers for text in server.end()]
+    assert not complaints, "; ".join(complaints)
 
 
 def describe(pid):

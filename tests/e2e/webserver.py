@@ -200,44 +200,28 @@ class WebServer(Process, Speaker):
 
     # -- the process ----------------------------------------------------------------------------------------------
 
-    def wait_exit(self, timeout=10):
-        """The exit code (negative: killed by that signal)."""
-        self.taken_over = True
-        try:
-            code = self.process.wait(timeout * busy())
-        except subprocess.TimeoutExpired:
-            raise AssertionError(f"the server did not end in {timeout} s; {self._state()}") from None
-        self._reader.join(5)
-        return code
-
     def terminate(self, timeout=10):
         """TERM, and the exit code."""
         self.process.terminate()
         return self.wait_exit(timeout)
 
-    def end(self):
-        """For the fixture: ends whatever is left and returns the complaints as a list of strings."""
-        complaints = []
+    GOODBYE = "TERM"
+
+    def _let_go(self):
         self.close_connections()
-        if self.alive():
-            self.process.terminate()
-            try:
-                self.process.wait(10 * busy())
-            except subprocess.TimeoutExpired:
-                complaints.append(f"did not end within 10 s of TERM; {self._state()}")
-                self.process.kill()
-                self.process.wait()
+
+    def _ask_to_end(self):
+        self.process.terminate()
+
+    def _read_all(self):
         self._reader.join(5)
-        if not self.taken_over and self.process.returncode != 0:
-            complaints.append(f"exit code {self.process.returncode}; stderr {self.stderr_text()[-800:]!r}")
-        complaints += self.end_leftovers()
+
+    def _complaints(self):
+        complaints = []
         if printed := self.process.stdout.read():
             complaints.append(f"stdout is not empty: {printed[:300]!r}")
         if self.token and self.token in self.stderr_text():
             complaints.append("the log holds the token")
-        for pipe in (self.process.stdout, self.process.stderr):
-            with contextlib.suppress(OSError):
-                pipe.close()
         return complaints
 
 

@@ -14,7 +14,7 @@ from conftest import REPOSITORY
 from httpwire import chunked
 from mcpwire import LEGACY, MODERN
 from oauthwire import sign_in
-from process import wait_until
+from process import end_all, wait_until
 from sandbox import one_sandbox, script
 from sessionhelp import Sessions
 from webserver import WebStarter, message
@@ -45,8 +45,7 @@ def native_web(workspace, tmp_path):
     """Servers of this machine's own binary, with the same workspace and state."""
     starter = WebStarter(str(REPOSITORY / "out/sandstorm-mcp"), workspace, tmp_path)
     yield starter
-    complaints = [text for w in starter.started for text in w.end()]
-    assert not complaints, "; ".join(complaints)
+    end_all(starter.started)
 
 
 # -- files -----------------------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests/e2e")]
 from httpwire import Connection, free_port, request  # noqa: E402, their folders had to be named first
 from master.keys import Keys  # noqa: E402
 from master.server import Master  # noqa: E402
-from process import clean_environment, wait_until  # noqa: E402
+from process import clean_environment, end_all, wait_until  # noqa: E402
 from test_readme import block  # noqa: E402
 from test_readme_sandbox import WORKS, filled, first_answers  # noqa: E402
 from webserver import TOKEN, WebServer  # noqa: E402
@@ -84,8 +84,7 @@ def serve(root, workspace, tmp_path):
     for w in started:
         if w.alive():
             w.end_first()
-    complaints = [text for w in started for text in w.end()]
-    assert not complaints, "; ".join(complaints)
+    end_all(started)
 
 
 # -- the image -----------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import time
 import pytest
 
 from vm import GATEWAY, GUEST, NAME_SERVER, ROOT, Kernel, Machine, Serial, initramfs
-from process import wait_until  # of tests/e2e, which vm has put on the path
+from process import end_all, wait_until  # of tests/e2e, which vm has put on the path
 from test_readme import block
 from webserver import TOKEN
 
@@ -41,8 +41,7 @@ def machine(tmp_path):
         print(f"\n{target}: answers after {time.monotonic() - m.began:.1f} s")
         return m
     yield start
-    complaints = [text for m in started for text in m.end()]
-    assert not complaints, "; ".join(complaints)
+    end_all(started)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from routing import ROOT, Routers
 
 from httpwire import free_port, request
 from mcpwire import tool_params, wait_until
+from process import end_all
 from test_background import Started
 from test_router_box import try_of
 from webserver import TOKEN, message
@@ -27,8 +28,7 @@ PEAK_MAX = 4 * MIB      # of the whole server, promised in issue 9
 def router(native, tmp_path):
     made = Routers(str(native), tmp_path)
     yield made
-    complaints = made.end()
-    assert not complaints, "; ".join(complaints)
+    end_all([made])
 
 
 @pytest.fixture(scope="session")
