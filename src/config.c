@@ -374,7 +374,7 @@ static int options_fill(struct config *c, uint64_t given)
 	return r;
 }
 
-int config_load(struct config *c, int argc, char **argv, int *words)
+int config_load(struct config *c, int argc, char **argv, int most, int *words)
 {
 	struct flags f = { 0 };
 	int r;
@@ -385,6 +385,8 @@ int config_load(struct config *c, int argc, char **argv, int *words)
 		r = env_file_use(f.env_file);
 	if (r == 0)
 		r = options_fill(c, f.given);
+	if (r == 0 && *words > most)
+		r = complain(2, "unknown word %s, see --help", argv[most]);
 	return r;
 }
 

@@ -40,10 +40,10 @@ struct config {
 
 /*
  * Reads argv[0..argc) (without program name and subcommand) and the environment into *c. Words that
- * are no flags are moved to the front of argv, *words tells how many. 0, or 2 after the complaint
- * was printed.
+ * are no flags are moved to the front of argv, *words tells how many; the command knows `most`. 0,
+ * or 2 after the complaint was printed.
  */
-int config_load(struct config *c, int argc, char **argv, int *words)
+int config_load(struct config *c, int argc, char **argv, int most, int *words)
 	__attribute__((warn_unused_result));
 
 /* Is it one of the variables that configure us? */

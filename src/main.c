@@ -44,11 +44,6 @@ static int print(const struct buf *b)
 	return s.n ? 1 : 0;
 }
 
-static int too_many(int words, int most, char **argv)
-{
-	return words > most ? complain(2, "unknown word %s, see --help", argv[most]) : 0;
-}
-
 /* --- flags that only one command knows --- */
 
 static void words_drop(int *argc, char **argv, int at, int n)
@@ -98,14 +93,12 @@ static int cmd_tools(int argc, char **argv)
 	bool json = take_flag(&argc, argv, "--json"),
 	     options = take_flag(&argc, argv, "--config-json"),
 	     routes = take_flag(&argc, argv, "--routes-json");
-	int words, r = start_config(&cfg, argc, argv, &words);
+	int words, r = start_config(&cfg, argc, argv, 0, &words);
 	struct buf b;
 	struct jw w;
 
 	buf_over(&b, text_mem, sizeof(text_mem));
 	jw_init(&w, &b);
-	if (r == 0)
-		r = too_many(words, 0, argv);
 	tools_setup(cfg.root,
 		cfg.structured); /* listing needs no workspace: nothing is opened or made */
 	if (r == 0 && !options && !routes)
@@ -136,7 +129,7 @@ static void stop_call(int64_t grace_ms)
 static int cmd_call(int argc, char **argv)
 {
 	static const struct transport call = { .stop = stop_call };
-	int words, r = start_config(&cfg, argc, argv, &words);
+	int words, r = start_config(&cfg, argc, argv, argc, &words);
 
 	if (r == 0 && (words < 1 || words > 2))
 		r = complain(2, "call needs a tool and its arguments: call file_read "
@@ -158,10 +151,8 @@ static int cmd_call(int argc, char **argv)
 static int cmd_token(int argc, char **argv)
 {
 	bool rotate = take_flag(&argc, argv, "--rotate");
-	int words, r = start_config(&cfg, argc, argv, &words);
+	int words, r = start_config(&cfg, argc, argv, 1, &words);
 
-	if (r == 0)
-		r = too_many(words, 1, argv);
 	if (r == 0 && rotate && words == 0)
 		r = complain(2, "token --rotate needs the file that holds the token");
 	return r ? r : token_make(words ? argv[0] : NULL, rotate);
@@ -192,9 +183,7 @@ static int cmd_health(int argc, char **argv)
 
 	if (health_of_first(&argc, &argv))
 		return 0;
-	r = config_load(&cfg, argc, argv, &words);
-	if (r == 0)
-		r = too_many(words, 1, argv);
+	r = config_load(&cfg, argc, argv, 1, &words);
 	if (r)
 		return r;
 	path = words && argv[0][0] == '/';
@@ -214,10 +203,8 @@ static int cmd_ca(int argc, char **argv)
 		.fingerprint = take_value(&argc, argv, "--fingerprint"),
 		.print = take_flag(&argc, argv, "--print"),
 	};
-	int words, r = start_config(&cfg, argc, argv, &words);
+	int words, r = start_config(&cfg, argc, argv, 2, &words);
 
-	if (r == 0)
-		r = too_many(words, 2, argv);
 	if (r == 0 && words == 0)
 		r = complain(2, "ca needs the URL of a master: ca https://127.0.0.1:8080");
 	if (r)
@@ -230,10 +217,8 @@ static int cmd_ca(int argc, char **argv)
 static int cmd_doctor(int argc, char **argv)
 {
 	struct doctor_config d = { .probe = take_flag(&argc, argv, "--probe") };
-	int words, r = start_config(&cfg, argc, argv, &words);
+	int words, r = start_config(&cfg, argc, argv, 0, &words);
 
-	if (r == 0)
-		r = too_many(words, 0, argv);
 	if (r == 0)
 		r = upstream_load(&cfg);
 	if (r)
@@ -248,10 +233,8 @@ static int cmd_doctor(int argc, char **argv)
 static int cmd_cert(int argc, char **argv)
 {
 	struct cert_options o = { .hosts = take_value(&argc, argv, "--host") };
-	int words, r = start_config(&cfg, argc, argv, &words);
+	int words, r = start_config(&cfg, argc, argv, 1, &words);
 
-	if (r == 0)
-		r = too_many(words, 1, argv);
 	if (r == 0 && (!o.hosts || words == 0))
 		r = complain(2, "cert needs the server's names and a directory: cert --host "
 				"box.lan,192.168.1.5 tls");

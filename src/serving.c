@@ -25,11 +25,6 @@
 static struct config cfg;
 static struct activation given;
 
-static int no_words(int words, char **argv)
-{
-	return words ? complain(2, "unknown word %s, see --help", argv[0]) : 0;
-}
-
 /* --- stdio --- */
 
 static int serve_stdio(const char *tools)
@@ -50,10 +45,8 @@ static int serve_stdio(const char *tools)
 
 int cmd_stdio(int argc, char **argv)
 {
-	int words, r = start_config(&cfg, argc, argv, &words);
+	int words, r = start_config(&cfg, argc, argv, 0, &words);
 
-	if (r == 0)
-		r = no_words(words, argv);
 	return r ? r : serve_stdio("sandbox");
 }
 
@@ -311,10 +304,8 @@ static int serve_http(void)
 
 int cmd_serve(int argc, char **argv)
 {
-	int words, r = config_load(&cfg, argc, argv, &words);
+	int words, r = config_load(&cfg, argc, argv, 0, &words);
 
-	if (r == 0)
-		r = no_words(words, argv);
 	if (r == 0 && !cfg.stdio)
 		r = tokens_load();
 	if (r == 0)

@@ -29,9 +29,9 @@ static const struct transport *transport;
 static int64_t stop_grace_ms;
 static int ended_by; /* INT, TERM or 0 */
 
-int start_config(struct config *c, int argc, char **argv, int *words)
+int start_config(struct config *c, int argc, char **argv, int most, int *words)
 {
-	int r = config_load(c, argc, argv, words);
+	int r = config_load(c, argc, argv, most, words);
 
 	upstream_take_token();
 	env_scrub(c->scrub, config_is_ours);

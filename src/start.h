@@ -8,9 +8,9 @@
 
 /*
  * Reads the configuration for a command that needs no secret; the secrets are then out of the
- * environment. *words as config_load. 0, or the exit code after a complaint.
+ * environment. The words as config_load. 0, or the exit code after a complaint.
  */
-int start_config(struct config *c, int argc, char **argv, int *words)
+int start_config(struct config *c, int argc, char **argv, int most, int *words)
 	__attribute__((warn_unused_result));
 
 /* Chooses the tools by c->tools, or else by dflt. 0, or 2 after a complaint. */

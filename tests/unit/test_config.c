@@ -15,6 +15,8 @@
 
 extern char **environ;
 
+enum { WORDS_MOST = 4 };
+
 /* What one start with its flags, environment and env file gave. */
 struct outcome {
 	int status; /* of config_load */
@@ -39,7 +41,7 @@ _Noreturn static void load_here(char **args, char **env)
 	while (args[argc])
 		argc++;
 	environ = env;
-	got->status = config_load(&got->c, argc, args, &got->words);
+	got->status = config_load(&got->c, argc, args, WORDS_MOST, &got->words);
 	copy(got->root, got->c.root);
 	copy(got->tools, got->c.tools);
 	copy(got->host, got->c.host);
@@ -195,6 +197,13 @@ static void test_words_are_told_apart_from_flags(void **state)
 	assert_int_equal(got->words, 4);
 	assert_string_equal(got->first, "call");
 	assert_string_equal(got->root, "/a");
+}
+
+static void test_a_word_more_than_the_command_knows_is_refused(void **state)
+{
+	(void)state;
+	FLAGS("1", "2", "--read-only", "3", "4", "more", "most");
+	complains("unknown word more, see --help");
 }
 
 static void test_a_flag_that_is_only_one_has_no_variable(void **state)
@@ -443,6 +452,7 @@ int main(void)
 		cmocka_unit_test(test_a_flag_may_take_its_value_with_an_equals_sign),
 		cmocka_unit_test(test_a_truth_needs_no_value),
 		cmocka_unit_test(test_words_are_told_apart_from_flags),
+		cmocka_unit_test(test_a_word_more_than_the_command_knows_is_refused),
 		cmocka_unit_test(test_a_flag_that_is_only_one_has_no_variable),
 		cmocka_unit_test(test_bytes_may_be_counted_in_k_and_m),
 		cmocka_unit_test(test_words_for_truths_levels_and_formats_in_any_case),
