@@ -1,9 +1,8 @@
 #include "machine.h"
 
-#include <fcntl.h>
 #include <sys/sysinfo.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "base/str.h"
 #include "bounds.h"
 
@@ -12,18 +11,12 @@ enum { SHARE = 4 };
 /* The number in a file of one line; 0 when there is none ("max" means no limit). */
 static int64_t file_number(const char *path)
 {
-	char text[32];
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
+	char mem[32];
+	struct buf b;
 	int64_t v;
 
-	if (fd < 0)
-		return 0;
-	n = read(fd, text, sizeof(text));
-	close(fd);
-	if (n <= 0 || str_int(str_trim((struct slice){ text, (size_t)n }), &v) < 0)
-		return 0;
-	return v;
+	buf_over(&b, mem, sizeof(mem));
+	return read_file(path, &b) == 0 && str_int(str_trim(buf_all(&b)), &v) == 0 ? v : 0;
 }
 
 static int64_t smaller_share(int64_t budget, int64_t memory)

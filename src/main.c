@@ -6,6 +6,7 @@
  */
 #include <unistd.h>
 
+#include "base/file.h"
 #include "boot/words.h"
 #include "bounds.h"
 #include "front/ca.h"
@@ -34,14 +35,9 @@ static char text_mem[64 * KIB]; /* what the short commands print */
 
 static int print(const struct buf *b)
 {
-	struct slice s = buf_all(b);
-	ssize_t n;
-
 	if (b->failed)
 		return complain(1, "the text does not fit into %zu bytes", b->max);
-	while (s.n && (n = write(STDOUT_FILENO, s.p, s.n)) > 0)
-		s = slice_from(s, (size_t)n);
-	return s.n ? 1 : 0;
+	return write_all(STDOUT_FILENO, buf_all(b)) < 0;
 }
 
 /* --- flags that only one command knows --- */

@@ -3,15 +3,13 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "mcp/rpc.h"
 
+/* Who does not read the answer has no use for a complaint, either. */
 static void print(int fd, struct slice s)
 {
-	ssize_t n;
-
-	while (s.n && ((n = write(fd, s.p, s.n)) > 0 || errno == EINTR))
-		if (n > 0)
-			s = slice_from(s, (size_t)n);
+	(void)!write_all(fd, s);
 }
 
 static void print_string(const struct json *d, int at, int fd)

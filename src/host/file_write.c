@@ -109,7 +109,7 @@ static int write_new(struct write_state *s, struct slice content)
 }
 
 /* Everything that takes long: in the loop for small content, else in a worker. */
-static int write_all(struct write_state *s)
+static int write_content(struct write_state *s)
 {
 	struct slice content = arg_str(s->job, A_CONTENT);
 
@@ -118,7 +118,7 @@ static int write_all(struct write_state *s)
 
 static void write_work(struct worker *w, struct outcome *o)
 {
-	o->err = write_all(container_of(w, struct write_state, worker));
+	o->err = write_content(container_of(w, struct write_state, worker));
 }
 
 static void write_worked(struct worker *w)
@@ -151,7 +151,7 @@ static enum step write_start(struct job *j)
 	int r;
 
 	if (arg_str(j, A_CONTENT).n <= FSYNC_INLINE_MAX)
-		return write_ended(j, write_all(s));
+		return write_ended(j, write_content(s));
 	s->keep[0] = s->out >= 0 ? s->out : s->old;
 	s->keep[1] = s->old >= 0 ? s->old : -1;
 	s->keep[2] = -1;

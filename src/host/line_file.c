@@ -3,24 +3,17 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/file.h"
+
 /* Where even the cutting back fails a torn line stays: readers pass over it, and over the next one.
  */
 int line_file_add(struct line_file *f, struct slice lines)
 {
-	size_t done = 0;
-	ssize_t n;
-	int r = 0;
+	int r = write_all(f->fd, lines);
 
-	while (r == 0 && done < lines.n) {
-		n = write(f->fd, lines.p + done, lines.n - done);
-		if (n >= 0)
-			done += (size_t)n;
-		else if (errno != EINTR)
-			r = -errno;
-	}
-	if (r < 0 && done > 0)
+	if (r < 0)
 		(void)!ftruncate(f->fd, f->size);
-	if (r == 0)
+	else
 		f->size += (off_t)lines.n;
 	return r;
 }

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "bounds.h"
 #include "host/dir_read.h"
 #include "host/file_meta.h"
@@ -46,49 +47,36 @@ static int at_copy(struct tree_copy *c)
 	return -errno;
 }
 
-static int write_all(struct tree_copy *c, int out, size_t n)
-{
-	size_t done = 0;
-	ssize_t w;
-
-	while (done < n) {
-		w = write(out, c->chunk + done, n - done);
-		if (w < 0)
-			return at_copy(c);
-		done += (size_t)w;
-	}
-	return 0;
-}
-
 static bool is_zero(const char *p, size_t n)
 {
 	return p[0] == 0 && memcmp(p, p + 1, n - 1) == 0;
 }
 
 /* Holes of a sparse file stay holes. */
+static int put_chunk(int out, struct slice part, bool sparse)
+{
+	if (sparse && is_zero(part.p, part.n))
+		return lseek(out, (off_t)part.n, SEEK_CUR) < 0 ? -errno : 0;
+	return write_all(out, part);
+}
+
 static int copy_bytes(struct tree_copy *c, int in, int out, bool sparse)
 {
 	off_t size = 0;
 	ssize_t n;
-	int r = 0;
 
-	while (r == 0) {
+	for (;;) {
 		if (is_stopped(c))
 			return -ECANCELED;
 		n = read(in, c->chunk, READ_CHUNK);
 		if (n < 0)
 			return -errno;
 		if (n == 0)
-			break;
+			return sparse && ftruncate(out, size) < 0 ? at_copy(c) : 0;
 		size += n;
-		if (!sparse || !is_zero(c->chunk, (size_t)n))
-			r = write_all(c, out, (size_t)n);
-		else if (lseek(out, n, SEEK_CUR) < 0)
-			r = at_copy(c);
+		if (put_chunk(out, (struct slice){ c->chunk, (size_t)n }, sparse) < 0)
+			return at_copy(c);
 	}
-	if (r == 0 && sparse && ftruncate(out, size) < 0)
-		r = at_copy(c);
-	return r;
 }
 
 static int finish_file(struct tree_copy *c, const struct item *it, int in, int out)
