@@ -4,7 +4,6 @@
 
 #include "base/address.h"
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/str.h"
 #include "bounds.h"
 #include "config.h"
@@ -34,15 +33,11 @@ static void check_url(void)
 
 static void put_cert(struct buf *b, const struct cert *c)
 {
-	unsigned char hash[HASH_SIZE];
-	char hex[2 * HASH_SIZE + 1];
-
-	hash_sha256(c->der, hash);
-	str_hex(hash, sizeof(hash), hex);
 	cert_put_subject(b, c);
 	buf_puts(b, ", valid ");
 	cert_put_validity(b, c);
-	buf_printf(b, ", SHA-256 %s", hex);
+	buf_puts(b, ", SHA-256 ");
+	cert_put_fingerprint(b, c);
 }
 
 static bool check_roots(void)

@@ -53,7 +53,7 @@ struct http_conn {
 	bool stream;    /* an answer of unknown length has begun */
 	bool half;      /* the peer will send no more */
 	bool paused;    /* its bytes wait until others had their turn */
-	bool reading;   /* inside conn_feed: it goes on with what was pipelined */
+	bool reading;   /* inside head_feed or body_end: it goes on with what was pipelined */
 	bool owed;      /* waiter->sent() is due */
 	bool tls;       /* its bytes go through conn_tls() */
 	bool trusted;   /* http_trust */

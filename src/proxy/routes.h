@@ -13,7 +13,7 @@
 
 enum { WIRE_NAME_MAX = 64 }; /* bytes of a member's name */
 
-/* How long a call may take, see master_limit_ms. */
+/* How long a call may take, see request_limit_ms. */
 enum route_limit {
 	LIMIT_SHORT,
 	LIMIT_EXEC,
