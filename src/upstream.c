@@ -74,7 +74,7 @@ static int url_load(const char *url)
 	const char *why;
 
 	if (http_origin_parse(&origin, slice_of(url), &why) < 0)
-		return complain(2, "SANDSTORM_URL: \"%s\" %s", url, why);
+		return complain(2, "SANDSTORM_URL: \"%s\" %s", http_origin_shown(url), why);
 	return 0;
 }
 

@@ -54,6 +54,11 @@ int read_file(const char *path, struct buf *b)
 	return r;
 }
 
+const char *file_error(int r)
+{
+	return r == -EMEDIUMTYPE ? "it is no regular file" : strerror(-r);
+}
+
 int write_all(int fd, struct slice s)
 {
 	ssize_t n;
@@ -68,10 +73,20 @@ int write_all(int fd, struct slice s)
 	return 0;
 }
 
-/* Some file systems have no fsync; then nothing better can be done. */
-static int sync_fd(int fd)
+/* r is what a sync gave. A disk that is full or over its quota may say so only now. */
+static int synced(int r)
 {
-	return fsync(fd) < 0 && errno != EINVAL && errno != EROFS ? -errno : 0;
+	return r < 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP ? -errno : 0;
+}
+
+int sync_fd(int fd)
+{
+	return synced(fsync(fd));
+}
+
+int sync_all(int dir)
+{
+	return synced(syncfs(dir));
 }
 
 int create_file(const char *path, mode_t mode, struct slice text)
@@ -131,11 +146,27 @@ static int temp_name(const char *path, char *out, size_t size)
 	return b.failed ? -ENAMETOOLONG : 0;
 }
 
+/* No device and no pipe loses its name to a file, nor does /dev/stdout, wherever that leads. */
+static int replaceable(const char *path)
+{
+	static const char own[] = "/proc/self/";
+	char target[sizeof(own)];
+	ssize_t n = readlink(path, target, sizeof(target));
+	bool other = n > 0 && str_starts((struct slice){ target, (size_t)n }, own);
+	struct stat st;
+
+	if (n < 0 && lstat(path, &st) == 0)
+		other = !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode);
+	return other ? -EMEDIUMTYPE : 0;
+}
+
 /* The new file beside the old one, ready to take its name; temp has PATH_MAX bytes. */
 static int prepare(const struct new_file *f, char *temp)
 {
-	int r = temp_name(f->path, temp, PATH_MAX);
+	int r = replaceable(f->path);
 
+	if (r == 0)
+		r = temp_name(f->path, temp, PATH_MAX);
 	if (r == 0)
 		r = create_file(temp, f->mode, f->text);
 	if (r < 0)

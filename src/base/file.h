@@ -20,10 +20,13 @@ int create_file(const char *path, mode_t mode, struct slice text)
 /*
  * text instead of what path held: whoever reads it, and whatever happens meanwhile, finds the one
  * or the other whole. Its owner stays, where we may give a file away. A link is not followed but
- * replaced. 0 or -errno.
+ * replaced; what is neither a file nor a link is left alone, -EMEDIUMTYPE. 0 or -errno.
  */
 int replace_file(const char *path, mode_t mode, struct slice text)
 	__attribute__((warn_unused_result));
+
+/* What such an error means, in words. */
+const char *file_error(int r);
 
 struct new_file {
 	const char *path;
@@ -34,6 +37,13 @@ struct new_file {
 /* The same for two files that go together: both are written before one is replaced. */
 int replace_pair(const struct new_file *first, const struct new_file *second)
 	__attribute__((warn_unused_result));
+
+/*
+ * To the disk: one file or directory, and the file system that dir lies on. 0 or -errno; where
+ * there is nothing to sync, and the file system says so, that is 0.
+ */
+int sync_fd(int fd) __attribute__((warn_unused_result));
+int sync_all(int dir) __attribute__((warn_unused_result));
 
 int write_all(int fd, struct slice s) __attribute__((warn_unused_result)); /* 0 or -errno */
 

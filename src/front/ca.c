@@ -33,7 +33,7 @@ static int options_read(struct offer *o, struct http_origin *from)
 	const char *why;
 
 	if (http_origin_parse(from, slice_of(options->url), &why) < 0)
-		return complain(2, "ca: %s %s", options->url, why);
+		return complain(2, "ca: \"%s\" %s", http_origin_shown(options->url), why);
 	if (options->fingerprint &&
 		!fingerprint_parse(slice_of(options->fingerprint), o->fingerprint))
 		return complain(2,
@@ -91,7 +91,7 @@ static int file_write(const char *path, struct slice blocks)
 {
 	int r = replace_file(path, 0644, blocks);
 
-	return r < 0 ? complain(1, "ca: cannot write %s: %s", path, strerror(-r)) : 0;
+	return r < 0 ? complain(1, "ca: cannot write %s: %s", path, file_error(r)) : 0;
 }
 
 static int unproven(const struct offer *o)

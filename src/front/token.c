@@ -29,7 +29,7 @@ static int put(const char *path, bool rotate, struct slice text)
 			path, path);
 	if (r < 0)
 		return complain(1, "cannot write the token to %s: %s",
-			path ? path : "standard output", strerror(-r));
+			path ? path : "standard output", file_error(r));
 	return 0;
 }
 

@@ -62,6 +62,13 @@ int http_origin_parse(struct http_origin *o, struct slice url, const char **why)
 	return 0;
 }
 
+const char *http_origin_shown(const char *url)
+{
+	const char *at = strrchr(url, '@');
+
+	return at ? at : url;
+}
+
 void http_origin_put_host(const struct http_origin *o, struct buf *b)
 {
 	bool v6 = strchr(o->host, ':') != NULL;

@@ -19,6 +19,8 @@ struct http_origin {
  */
 int http_origin_parse(struct http_origin *o, struct slice url, const char **why)
 	__attribute__((warn_unused_result));
+/* A refused URL as it may be told: from its last "@" on, since a password may stand before it. */
+const char *http_origin_shown(const char *url);
 void http_origin_put(const struct http_origin *o, struct buf *b); /* as a URL again */
 /* "host" or "host:port" as a Host field has it: the port only where it is not 443. */
 void http_origin_put_host(const struct http_origin *o, struct buf *b);

@@ -1,6 +1,7 @@
 """`sandstorm-mcp ca URL [FILE]`: the master's CA over the one connection that nobody has verified, and what comes of it."""
 import base64
 import hashlib
+import os
 import pathlib
 import re
 import socket
@@ -185,6 +186,18 @@ def test_a_file_that_cannot_be_written_is_told(master, ca, tmp_path):
     assert f"cannot write {tmp_path / 'no/ca.pem'}: No such file or directory" in done.stderr
 
 
+def test_a_device_that_is_named_as_the_file_stays_one(master, ca, tmp_path):
+    """Seen with /dev/stdout and /dev/full, as root: both became files with a certificate in them."""
+    os.mkfifo(tmp_path / "device")
+    os.symlink("/proc/self/fd/1", tmp_path / "stdout")
+    for name in ("device", "stdout"):
+        done = ca(master(whole(CA)).url, tmp_path / name, "--fingerprint", sha256(CA).hex())
+        assert done.returncode == 1
+        assert f"cannot write {tmp_path / name}: it is no regular file" in done.stderr
+    assert (tmp_path / "device").is_fifo() and (tmp_path / "stdout").is_symlink()
+    assert not any(path.is_file() and not path.is_symlink() for path in tmp_path.iterdir())
+
+
 def test_the_request_is_for_the_certificate_alone_and_carries_no_token(master, ca):
     m = master(whole(CA))
     ca(m.url + "/prefix/", "--print")
@@ -259,11 +272,20 @@ def test_localhost_is_tried_at_each_of_its_addresses(master, ca):
     ("http://127.0.0.1:8080", "only https:// is spoken"),
     ("127.0.0.1:8080", "must begin with https://"),
     ("https://", "is no URL"),
+    ("", '"" must begin with https://'),
 ])
 def test_a_url_that_is_none_is_a_mistake(ca, url, said):
     done = ca(url)
     assert done.returncode == 2
     assert said in done.stderr
+
+
+@pytest.mark.parametrize("url", ["https://me:s3cret@127.0.0.1", "http://me:s3cret@h", "me:s3cret@h", "https://s3cret@h?x=1"])
+def test_a_password_in_a_refused_url_is_not_told(ca, cli, url):
+    """What a client started wrongly goes to its log: there the password stood."""
+    for done in (ca(url), cli("doctor", env={"SANDSTORM_URL": url}), cli("tools", env={"SANDSTORM_URL": url})):
+        assert "s3cret" not in done.stdout + done.stderr
+    assert '"@' in ca(url).stderr
 
 
 @pytest.mark.parametrize("args", [[], ["https://127.0.0.1", "file", "more"], ["https://127.0.0.1", "--insecure"]])

@@ -203,6 +203,9 @@ def test_token_rotates_a_file_in_place(cli, tmp_path, web):
     w.token = fresh
     assert cli("token", "--rotate").returncode == 2
     assert cli("token", "--rotate", tmp_path / "none" / "token").returncode == 1
+    os.mkfifo(tmp_path / "fifo")
+    assert "it is no regular file" in cli("token", "--rotate", tmp_path / "fifo").stderr
+    assert (tmp_path / "fifo").is_fifo()
 
 
 def test_token_leaves_an_existing_file_alone(cli, tmp_path):

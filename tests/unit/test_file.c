@@ -87,6 +87,18 @@ static void test_replacing_a_link_leaves_its_target_alone(void **state)
 	assert_slice(content(), "mine");
 }
 
+static void test_what_is_no_file_keeps_its_name(void **state)
+{
+	(void)state;
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(replace_file(path, 0600, LIT("x")), -EMEDIUMTYPE);
+	assert_int_equal(mode_of(path), S_IFIFO | 0600);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(symlink("/proc/self/fd/1", path), 0); /* as /dev/stdout is one */
+	assert_int_equal(replace_file(path, 0600, LIT("x")), -EMEDIUMTYPE);
+	assert_int_equal(mode_of(path) & S_IFMT, S_IFLNK);
+}
+
 static void test_a_directory_is_not_replaced(void **state)
 {
 	(void)state;
@@ -200,6 +212,8 @@ int main(void)
 			test_creating_leaves_what_is_there, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_replacing_gives_the_new_text_and_mode, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+			test_what_is_no_file_keeps_its_name, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 			test_replacing_a_link_leaves_its_target_alone, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_a_directory_is_not_replaced, setup, teardown),
