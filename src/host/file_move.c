@@ -121,28 +121,31 @@ static int rename_to_dest(const struct move_state *s, int from, const char *name
 
 /*
  * The copy is whole. The source steps aside first, which shows that it may be removed; then the
- * copy takes its name, and only then is anything lost.
+ * copy takes its name, and only then is anything lost. overlayfs, which containers have, renames no
+ * directory of a lower layer: that one goes from where it stands.
  */
 static int move_swap(struct move_state *s, struct outcome *o)
 {
-	char aside[FILE_TMP_NAME];
+	char tmp[FILE_TMP_NAME];
+	const char *aside = tmp;
 	int r;
 
-	file_tmp_name(aside);
+	file_tmp_name(tmp);
 	o->which = AT_SOURCE;
-	if (renameat(s->src.dir, s->src.name, s->src.dir, aside) < 0)
-		return -errno;
+	if (renameat(s->src.dir, s->src.name, s->src.dir, tmp) < 0) {
+		if (errno != EXDEV)
+			return -errno;
+		aside = s->src.name;
+	}
 	o->which = AT_DEST;
 	r = rename_to_dest(s, dest_dir(s), s->copy);
-	if (r < 0) {
-		(void)rename_new(s->src.dir, aside, s->src.dir, s->src.name);
-		return r;
+	if (r == 0) {
+		s->copy[0] = '\0';
+		o->which = AT_REMOVAL;
+		r = tree_remove(s->src.dir, aside);
 	}
-	s->copy[0] = '\0';
-	o->which = AT_REMOVAL;
-	r = tree_remove(s->src.dir, aside);
-	if (r < 0)
-		(void)rename_new(s->src.dir, aside, s->src.dir, s->src.name);
+	if (r < 0 && aside == tmp)
+		(void)rename_new(s->src.dir, tmp, s->src.dir, s->src.name);
 	return r;
 }
 

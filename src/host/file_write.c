@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "bounds.h"
 #include "host/file_drop.h"
 #include "host/file_meta.h"
@@ -57,9 +58,8 @@ static enum step write_fail(struct job *j, int err)
 	return path_fail(j, &s->at, arg_str(j, A_PATH), err);
 }
 
-static int write_bytes(int fd, struct slice rest)
+static int write_bytes(int fd, struct slice rest, off_t at)
 {
-	off_t at = 0;
 	ssize_t n;
 
 	while (rest.n > 0) {
@@ -72,40 +72,50 @@ static int write_bytes(int fd, struct slice rest)
 	return 0;
 }
 
-/* Some file systems have nothing to sync and say so. */
-static int sync_file(int fd)
+/*
+ * What a full disk or a quota can refuse comes first, while the old bytes are all there: room,
+ * where the file system can set it aside, and what stands behind their end.
+ */
+static int make_room(struct write_state *s, struct slice content, size_t old)
 {
-	if (fsync(fd) < 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP)
-		return -errno;
-	return 0;
-}
-
-/* Room on the disk is taken first, where the file system can do that: if there is none the old
- * bytes stay. */
-static int write_in_place(struct write_state *s, struct slice content)
-{
+	struct slice more = slice_from(content, old);
 	int r = 0;
 
-	if (!s->old_writable)
-		return -ETXTBSY;
 	if (content.n > 0 && fallocate(s->old, FALLOC_FL_KEEP_SIZE, 0, (off_t)content.n) < 0 &&
-		errno == ENOSPC)
-		return -ENOSPC;
-	r = write_bytes(s->old, content);
+		(errno == ENOSPC || errno == EDQUOT))
+		r = -errno;
+	if (r == 0 && more.n > 0)
+		r = write_bytes(s->old, more, (off_t)old);
+	if (r == 0 && more.n > 0)
+		r = sync_fd(s->old);
+	if (r < 0)
+		(void)!ftruncate(s->old, s->st.st_size);
+	return r;
+}
+
+static int write_in_place(struct write_state *s, struct slice content)
+{
+	bool grows = s->st.st_size < (off_t)content.n;
+	size_t old = grows ? (size_t)s->st.st_size : content.n;
+	int r = s->old_writable ? make_room(s, content, old) : -ETXTBSY;
+
+	if (r < 0)
+		return r;
+	r = write_bytes(s->old, slice_head(content, old), 0);
 	if (r == 0 && ftruncate(s->old, (off_t)content.n) < 0)
 		r = -errno;
 	if (r == 0 && (s->st.st_mode & (S_ISUID | S_ISGID)))
 		(void)fchmod(s->old, s->st.st_mode & 0777);
-	return r < 0 ? r : sync_file(s->old);
+	return r < 0 ? r : sync_fd(s->old);
 }
 
 static int write_new(struct write_state *s, struct slice content)
 {
-	int r = write_bytes(s->out, content);
+	int r = write_bytes(s->out, content, 0);
 
 	if (r == 0 && s->old >= 0)
 		r = meta_copy(s->old, &s->st, s->out, 0, &s->job->mem);
-	return r < 0 ? r : sync_file(s->out);
+	return r < 0 ? r : sync_fd(s->out);
 }
 
 /* Everything that takes long: in the loop for small content, else in a worker. */

@@ -28,14 +28,6 @@ int line_file_trim(struct line_file *f)
 	return f->size < 0 || ftruncate(f->fd, f->size) < 0 ? -errno : 0;
 }
 
-/* Some file systems have nothing to sync and say so. */
-int line_file_sync(int fd)
-{
-	if (fsync(fd) < 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP)
-		return -errno;
-	return 0;
-}
-
 void line_file_close(struct line_file *f)
 {
 	if (f->fd >= 0)

@@ -18,8 +18,6 @@ struct line_file {
 int line_file_add(struct line_file *f, struct slice lines) __attribute__((warn_unused_result));
 /* Finds the size, and cuts off what stands behind the last newline. 0 or -errno. */
 int line_file_trim(struct line_file *f) __attribute__((warn_unused_result));
-/* 0 or -errno, for a file or a directory. */
-int line_file_sync(int fd) __attribute__((warn_unused_result));
 void line_file_close(struct line_file *f);
 
 #endif

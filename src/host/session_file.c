@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "host/file_meta.h"
 #include "host/line_file.h"
@@ -133,11 +134,11 @@ static void keep_in_memory(int err)
 
 static int sync_now(bool naming)
 {
-	int r = line_file_sync(file.lines.fd);
+	int r = sync_fd(file.lines.fd);
 
 	if (r == 0 && naming && renameat(file.dir, NEW_NAME, file.dir, NAME) < 0)
 		r = -errno;
-	return r == 0 && naming ? line_file_sync(file.dir) : r;
+	return r == 0 && naming ? sync_fd(file.dir) : r;
 }
 
 static void sync_work(struct worker *w, struct outcome *o)

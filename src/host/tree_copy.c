@@ -84,8 +84,10 @@ static int finish_file(struct tree_copy *c, const struct item *it, int in, int o
 	int r = meta_copy(in, &it->st, out, META_TIMES | META_SET_ID, c->mem);
 
 	c->at_copy = c->at_copy || r < 0;
-	if (r == 0 && it->depth == 0 && fsync(out) < 0 && errno == EIO)
-		r = at_copy(c);
+	if (r == 0 && it->depth == 0) {
+		r = sync_fd(out);
+		c->at_copy = r < 0;
+	}
 	return r;
 }
 
@@ -108,7 +110,9 @@ static int copy_file(struct tree_copy *c, struct item *it)
 		r = copy_bytes(c, in, out, it->st.st_blocks < it->st.st_size / STAT_BLOCK);
 	if (r == 0)
 		r = finish_file(c, it, in, out);
-	file_close(&out);
+	if (out >= 0 && close(out) < 0 && r == 0 &&
+		errno != EINTR) /* NFS writes at the latest now */
+		r = at_copy(c);
 	file_close(&in);
 	return r;
 }
@@ -202,8 +206,10 @@ static int copy_dir(struct tree_copy *c, struct item *it)
 		r = copy_entries(c, in, out, it->depth + 1);
 	if (r == 0)
 		r = meta_copy(in, &it->st, out, META_TIMES | META_SET_ID, c->mem);
-	if (r == 0 && it->depth == 0 && syncfs(out) < 0 && errno == EIO)
-		r = at_copy(c);
+	if (r == 0 && it->depth == 0) {
+		r = sync_all(out);
+		c->at_copy = r < 0;
+	}
 	file_close(&out);
 	file_close(&in);
 	return r;

@@ -1,9 +1,11 @@
-"""What the tests of the file tools share: servers as another user or with mounts of their own, and pings meanwhile."""
+"""What the tests of the file tools share: servers as another user, with mounts or failures of their own, and pings meanwhile."""
 
 import contextlib
 import os
+import platform
 import shutil
 import signal
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -25,6 +27,30 @@ def mounts(script):
     """For server(wrap=...): first runs a shell script in a mount namespace of its own; "$W" is the workspace root."""
     unshare = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-r", "-m"]
     return [*unshare, "sh", "-ec", f'W=$SANDSTORM_WORKSPACE_ROOT; {script}; exec "$@"', "sh"]
+
+
+NUMBERS = {"x86_64": {"fsync": 74, "syncfs": 306, "fallocate": 285},
+           "aarch64": {"fsync": 82, "syncfs": 267, "fallocate": 47}}[platform.machine()]
+# A filter of system calls that fails some of them: load the number, compare, answer with the error, else allow.
+REFUSE = """
+import ctypes, os, struct, sys
+refused = [tuple(map(int, word.split("="))) for word in sys.argv[1].split(",")]
+steps = [(0x20, 0, 0, 0)]
+for number, error in refused:
+    steps += [(0x15, 0, 1, number), (0x06, 0, 0, 0x50000 | error)]
+steps.append((0x06, 0, 0, 0x7fff0000))
+code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
+program = ctypes.create_string_buffer(struct.pack("HxxxxxxP", len(steps), ctypes.addressof(code)))
+libc = ctypes.CDLL(None, use_errno=True)
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, program, 0, 0) == 0, os.strerror(ctypes.get_errno())
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+
+
+def refusing(**calls):
+    """For server(wrap=...): system calls that fail, refusing(fsync=errno.ENOSPC), as on disks that tests do not have."""
+    told = ",".join(f"{NUMBERS[name]}={error}" for name, error in calls.items())
+    return [sys.executable, "-c", REFUSE, told]
 
 
 def seen_by(server, path):

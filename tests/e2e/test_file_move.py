@@ -1,5 +1,6 @@
 """Moving: what goes where, and that between file systems nothing is lost on the way."""
 
+import errno
 import os
 import signal
 import stat
@@ -8,7 +9,7 @@ import time
 
 import pytest
 
-from fshelp import PING_MS, OtherUser, mounts, outside, seen_by, start_and_stop, worst_ping
+from fshelp import PING_MS, OtherUser, mounts, outside, refusing, seen_by, start_and_stop, worst_ping
 from mcpwire import first_text, wait_until
 from process import busy
 
@@ -305,6 +306,33 @@ def test_when_the_disk_is_full_the_source_stays_and_nothing_of_the_copy(server, 
     s.text("file_write", path="disk/new", content="old")
     assert s.failure("file_move", source="d/large", dest="disk/new").endswith("No space left on device")
     assert s.text("file_read", path="disk/new") == "old"
+
+
+@pytest.mark.parametrize("error", ["ENOSPC", "EDQUOT", "EIO"])
+def test_a_disk_that_is_full_only_when_it_is_synced_takes_no_source_away(server, workspace, error):
+    """As NFS and FUSE are: all was written and nothing stored, and the source was removed."""
+    number = getattr(errno, error)
+    (workspace / "f").write_text("the only copy")
+    (workspace / "d").mkdir()
+    (workspace / "d" / "g").write_text("the only copy")
+    s = server(wrap=[*DISK, *refusing(fsync=number, syncfs=number)])
+    for name in ("f", "d"):
+        assert s.failure("file_move", source=name, dest="disk/new").startswith(f"Error: {workspace}/disk/new: ")
+    assert (workspace / "f").read_text() == (workspace / "d" / "g").read_text() == "the only copy"
+    assert names(seen_by(s, workspace / "disk")) == []
+
+
+def test_a_directory_that_came_with_the_image_of_a_container_is_moved(server, workspace):
+    """overlayfs renames none: the text said that it was outside of the root."""
+    s = server(wrap=mounts('mkdir "$W/all" "$W/of"; cd "$W/of"; mount -t tmpfs none .; cd "$W/of"; mkdir -p low/d/e up tmp; '
+                           'echo x > low/d/e/f; echo y > low/g; '
+                           'mount -t overlay none -o lowerdir=low,upperdir=up,workdir=tmp "$W/all"'))
+    assert s.text("file_move", source="all/d", dest="all/new") == moved(workspace, "all/d", "all/new")
+    assert s.text("file_move", source="all/new/e", dest="all") == moved(workspace, "all/new/e", "all/e")
+    assert s.text("file_read", path="all/e/f") == "x\n"
+    assert names(seen_by(s, workspace / "all")) == ["e", "g", "new"]
+    assert s.failure("file_move", source="all/e", dest="all/g") == f"Error: {workspace}/all/g: Not a directory"
+    assert names(seen_by(s, workspace / "all")) == ["e", "g", "new"]
 
 
 @pytest.mark.parametrize("closed", [".", "sub", "unreadable"])

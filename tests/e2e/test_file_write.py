@@ -1,5 +1,6 @@
 """Writing files: the new content or the old one, never something between; and what else a file has stays with it."""
 
+import errno
 import json
 import os
 import stat
@@ -9,7 +10,7 @@ import time
 
 import pytest
 
-from fshelp import NOBODY, PING_MS, OtherUser, mounts, seen_by, worst_ping
+from fshelp import NOBODY, PING_MS, OtherUser, mounts, refusing, seen_by, worst_ping
 from mcpwire import wait_until
 from process import busy
 
@@ -271,12 +272,25 @@ def test_on_a_full_disk_the_old_file_stays(server, workspace, size):
     assert names(seen_by(s, workspace / "disk")) == ["ballast", "f"]
 
 
-def test_on_a_full_disk_a_file_with_hard_links_keeps_its_old_content(server, workspace):
-    """Written in place, the room is taken before the first byte."""
-    s = server(wrap=mounts('mkdir -p "$W/disk"; mount -t tmpfs -o size=1m none "$W/disk"; echo old > "$W/disk/f"; '
-                           'ln "$W/disk/f" "$W/disk/g"'))
-    assert s.failure("file_write", path="disk/f", content="x" * 2 * MIB).endswith("No space left on device")
+@pytest.mark.parametrize("error, said", [
+    (None, "No space left on device"), ("EDQUOT", "Quota exceeded"), ("EOPNOTSUPP", "No space left on device"),
+])
+def test_on_a_full_disk_a_file_with_hard_links_keeps_its_old_content(server, workspace, error, said):
+    """Written in place, the room is taken before the first byte; also under a quota, and where it cannot be set aside."""
+    wrap = mounts('mkdir -p "$W/disk"; mount -t tmpfs -o size=1m none "$W/disk"; echo old > "$W/disk/f"; '
+                  'ln "$W/disk/f" "$W/disk/g"')
+    s = server(wrap=wrap + (refusing(fallocate=getattr(errno, error)) if error else []))
+    assert s.failure("file_write", path="disk/f", content="x" * 2 * MIB).endswith(said)
     assert s.text("file_read", path="disk/g") == "old\n"
+
+
+def test_over_a_quota_that_is_told_late_a_file_with_hard_links_keeps_its_old_content(server, workspace):
+    """As NFS tells it, when what was written is synced."""
+    (workspace / "f").write_text("old")
+    os.link(workspace / "f", workspace / "g")
+    s = server(wrap=refusing(fallocate=errno.EOPNOTSUPP, fsync=errno.EDQUOT))
+    assert s.failure("file_write", path="f", content="new and longer") == f"Error: {workspace}/f: Quota exceeded"
+    assert (workspace / "g").read_text() == "old"
 
 
 def test_a_file_size_limit_is_an_error_and_not_the_end(server, workspace):
