@@ -40,6 +40,14 @@ static void put_cert(struct buf *b, const struct cert *c)
 	cert_put_fingerprint(b, c);
 }
 
+/* Its own dates bind no anchor, but nobody should count on that. */
+static bool is_in_time(const struct cert *c)
+{
+	int64_t now = clock_unix();
+
+	return now >= c->not_before && now <= c->not_after;
+}
+
 static bool check_roots(void)
 {
 	char mem[2 * KIB];
@@ -50,10 +58,16 @@ static bool check_roots(void)
 			"is not set, and no CA is built in; get the master's with: sandstorm-mcp "
 			"ca URL ca.pem --fingerprint HEX");
 	for (int i = 0; config->roots && i < config->roots->count; i++) {
+		const struct cert *c = &config->roots->cert[i];
+		bool fine = is_in_time(c);
+
 		buf_over(&b, mem, sizeof(mem));
 		buf_puts(&b, config->roots->built_in ? "built in: " : "");
-		put_cert(&b, &config->roots->cert[i]);
-		doctor_line(FINE, "SANDSTORM_CA", buf_all(&b), NULL);
+		put_cert(&b, c);
+		doctor_line(fine ? FINE : NOTE, "SANDSTORM_CA", buf_all(&b),
+			fine ? NULL
+			     : "that is not now: set the clock, or get the master's new CA with "
+			       "sandstorm-mcp ca");
 	}
 	return config->roots != NULL;
 }
@@ -206,6 +220,15 @@ static struct slice path_of(const char *tool)
 	return slice_of(route_of(tool)->path);
 }
 
+static const char *remedy_for_route(void)
+{
+	return config->origin->prefix[0]
+		       ? "SANDSTORM_URL has a path, which masters have only behind a proxy: take "
+			 "it off"
+		       : "this master has other routes: a file named by SANDSTORM_ROUTES corrects "
+			 "them";
+}
+
 static bool check_token(void)
 {
 	const struct doctor_answer *a = doctor_get(path_of("list_sandboxes"), true);
@@ -227,9 +250,7 @@ static bool check_token(void)
 				  "state directory");
 	else
 		doctor_line(FAILED, "token", buf_all(&b),
-			a->c.status == 404 ? "this master has other routes: a file named by "
-					     "SANDSTORM_ROUTES corrects them"
-					   : NULL);
+			a->c.status == 404 ? remedy_for_route() : NULL);
 	return doctor_good(a);
 }
 

@@ -131,6 +131,15 @@ def test_the_ca_is_told_with_its_fingerprint(doctor, master):
     assert word == "ok" and "valid " in text and len(text.split("SHA-256 ")[1]) == 64
 
 
+def test_a_ca_whose_time_is_over_is_told_though_it_still_serves(doctor, master, sandbox):
+    m = master(leaf="old-ca")
+    report = doctor(m)
+    word, text = report.of("SANDSTORM_CA")
+    assert word == "note" and "not now" in text and "sandstorm-mcp ca" in text
+    assert report.of("TLS")[0] == "ok" and report.status == 0
+    assert sandbox(m).value("list_sandboxes") == []
+
+
 # -- what can be wrong ---------------------------------------------------------------------------
 
 
@@ -213,6 +222,13 @@ def test_a_token_with_a_line_inside_is_a_mistake_in_the_configuration(cli, maste
     done = cli("doctor", env={"SANDSTORM_URL": m.url, "SANDSTORM_CA": str(m.ca), "SANDSTORM_TOKEN": "a\nb"})
     assert done.returncode == 2 and "SANDSTORM_TOKEN" in done.stderr
     assert m.requests() == []
+
+
+def test_a_path_in_the_url_that_the_master_does_not_have_is_told(doctor, master):
+    """Seen with the address of ca.pem in SANDSTORM_URL."""
+    m = master()
+    report = doctor(m, env={"SANDSTORM_URL": m.url + "/ca.pem"})
+    assert report.failed("token", "404", "SANDSTORM_URL has a path")
 
 
 def test_an_older_master_has_no_templates_and_that_is_no_failure(doctor, master):

@@ -43,6 +43,7 @@ LEAVES = {
     "expired": {"valid": (NOW - 9 * DAY, NOW - 2 * DAY)},
     "future": {"valid": (NOW + 2 * DAY, NOW + 9 * DAY)},
     "crit": {"critical": True},
+    "old-ca": {"signer": "ca-old"},
     "self": {"signer": None},
     "long": {"signer": "ca-long", "valid": (datetime.datetime(1975, 1, 1), datetime.datetime(4096, 1, 1))},
 }
@@ -52,6 +53,7 @@ AUTHORITIES = {
     "other": {"cn": "Another CA"},
     "ca-rsa": {"kind": "rsa"},
     "ca-p384": {"kind": "p384"},
+    "ca-old": {"valid": (NOW - 9 * DAY, NOW - 2 * DAY)},
     "ca-long": {"valid": LEAVES["long"]["valid"]},
     "middle": {"signer": "ca", "cn": "Test CA in the middle"},
 }
