@@ -105,8 +105,10 @@ static void put_text(struct buf *b, struct http_call *c, const struct client_con
 		buf_puts(b, "the memory budget is used up, try again later");
 		break;
 	case HTTP_CALL_REQUEST:
-		buf_puts(b, "the request was not sent: its body is over 1 MiB, or its path cannot "
-			    "stand in a request");
+		buf_puts(b, c->body.n > REQUEST_BODY_MAX
+				    ? "the request was not sent: its body is over 1 MiB"
+				    : "the request was not sent: its path is too long or cannot "
+				      "stand in a request");
 		break;
 	}
 }

@@ -31,14 +31,16 @@ MATRIX = [
     ("crit", None, REFUSED + "unsupported certificate (code ", REFUSED + "unsupported certificate (code "),
     ("full", ["twin"], WHO, WHO), ("full", ["other"], WHO, WHO), ("rsa", ["ca"], WHO, WHO),
     ("full", ["other", "full"], None, None), ("rsa", ["full", "other", "rsa"], None, None),
-    ("chain", ["middle"], None, None), ("p384", None, None, None), ("p384", ["ca"], WHO, WHO),
+    ("chain", ["middle"], None, None), ("chain-cut", ["middle"], None, None),
+    ("chain-root", None, None, None), ("chain-cut", None, WHO, WHO), ("chain-turned", None, WHO, WHO),
+    ("p384", None, None, None), ("p384", ["ca"], WHO, WHO),
 ]
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 @pytest.mark.parametrize("row", MATRIX, ids=lambda row: f"{row[0]} by {'+'.join(row[1] or ['its own'])}")
 def test_the_matrix(master, sandbox, keys, row, host):
-    """E4: a refused master sees no request, so no token has left."""
+    """E4: a refused master sees no request, so no token has left. T6: a chain has its order, and may have its root."""
     leaf, anchors, by_address, by_name = row
     m = master(leaf=leaf)
     s = sandbox(m, host=host, ca=keys.anchor(*anchors) if anchors else ...)

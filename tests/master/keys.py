@@ -28,12 +28,15 @@ KINDS = {
 }
 EVERYTHING = ["127.0.0.1", "::1", "DNS:localhost", "DNS:master.test"]
 
-# what differs from the usual: names=EVERYTHING, signed by the EC authority "ca"
+# what differs from the usual: names=EVERYTHING, signed by the EC authority "ca", sent with nothing behind it
 LEAVES = {
     "full": {},
     "rsa": {"signer": "ca-rsa", "kind": "rsa"},
     "p384": {"signer": "ca-p384", "kind": "p384"},
-    "chain": {"signer": "middle"},
+    "chain": {"signer": "middle", "behind": ["middle"]},
+    "chain-root": {"signer": "middle", "behind": ["middle", "ca"]},
+    "chain-cut": {"signer": "middle"},
+    "chain-turned": {"signer": "middle", "behind": ["ca", "middle"]},
     "ip": {"names": ["127.0.0.1"]},
     "dns": {"names": ["DNS:localhost"]},
     "dns-ip": {"names": ["DNS:127.0.0.1"]},
@@ -116,8 +119,8 @@ class Keys:
                 extensions.append((x509.UnrecognizedExtension(unknown, b"\x05\x00"), True))
             made = self._sign(row.get("cn", "Test master"), signer, row.get("valid", USUAL), row.get("kind", "p256"),
                               extensions)
-            middle = pem(signer.certificate) if signer_name == "middle" else b""
-            chain.write_bytes(pem(made.certificate) + middle)
+            behind = [pem(self.authority(authority).certificate) for authority in row.get("behind", [])]
+            chain.write_bytes(pem(made.certificate) + b"".join(behind))
             key.write_bytes(made.key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,
                                                    serialization.NoEncryption()))
         return Leaf(chain, key)
