@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -70,8 +71,28 @@ int root_open(const char *configured)
 	return 0;
 }
 
+static bool is_there(int *err)
+{
+	struct stat a, b;
+
+	*err = stat(resolved, &a) < 0 ? errno : 0;
+	return *err == 0 && fstat(fd, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/* "rm -rf project; git clone ... project" leaves us with a directory that nobody else sees. */
 int root_fd(void)
 {
+	int dir, err;
+
+	if (is_there(&err))
+		return fd;
+	if (err == ENOENT && dirs_make(resolved, 0777) < 0)
+		return fd;
+	dir = open(resolved, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir < 0)
+		return fd;
+	close(fd);
+	fd = dir;
 	return fd;
 }
 

@@ -1,7 +1,7 @@
 /*
- * The workspace root: one descriptor, opened at start, below which every path of a client is looked
- * up, and the two ways to spell it: as resolved, and as configured when that differs (a root behind
- * a symbolic link).
+ * The workspace root: one descriptor, below which every path of a client is looked up, and the two
+ * ways to spell it: as resolved at start, and as configured when that differs (a root behind a
+ * symbolic link).
  */
 #ifndef HOST_ROOT_H
 #define HOST_ROOT_H
@@ -10,7 +10,8 @@
  * first. */
 int root_open(const char *configured) __attribute__((warn_unused_result));
 
-int root_fd(void);           /* O_PATH */
+/* O_PATH, good until the next call: what its path names now, made when it was removed. */
+int root_fd(void);
 const char *root_path(void); /* resolved, absolute, no slash at the end but for "/" itself */
 
 /*

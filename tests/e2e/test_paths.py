@@ -5,6 +5,7 @@ P rows are those of the field cases, faults those of the list of the reference's
 
 import ctypes
 import os
+import shutil
 import socket
 import threading
 from pathlib import Path
@@ -245,6 +246,28 @@ def test_a_missing_root_is_made_with_its_parents(server, tmp_path):
     s = server(root=tmp_path / "not" / "there")
     assert s.text("file_write", path="f", content="x").startswith("Written 1 bytes")
     assert (tmp_path / "not" / "there" / "f").read_text() == "x"
+
+
+@pytest.mark.parametrize("gone", ["removed", "renamed", "not made again"])
+def test_a_root_that_was_removed_and_cloned_again_is_worked_in(host, workspace, gone):
+    """`rm -rf project; git clone ... project`: nothing was found any more, or the old one was written to under the new name."""
+    host.text("file_write", path="f", content="old")
+    workspace.rename(workspace.parent / "old") if gone == "renamed" else shutil.rmtree(workspace)
+    if gone != "not made again":
+        workspace.mkdir()
+    assert host.failure("file_read", path="f") == f"Error: {workspace}/f: No such file or directory"
+    assert host.text("file_write", path="f", content="new") == f"Written 3 bytes to {workspace}/f"
+    assert (workspace / "f").read_text() == "new"
+    assert host.text("terminal_exec", command="pwd; cat f") == f"stdout:\n{workspace}\nnew\n\nexit_code: 0"
+    assert gone != "renamed" or (workspace.parent / "old" / "f").read_text() == "old"
+
+
+def test_a_link_in_the_place_of_the_root_leads_nowhere(host, workspace, tmp_path):
+    (tmp_path / "other").mkdir()
+    workspace.rename(tmp_path / "old")
+    workspace.symlink_to(tmp_path / "other")
+    host.text("file_write", path="f", content="x")
+    assert (tmp_path / "old" / "f").exists() and not (tmp_path / "other" / "f").exists()
 
 
 def test_the_root_of_the_machine_can_be_the_root(server, workspace):
