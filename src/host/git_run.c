@@ -1,8 +1,11 @@
 #include "host/git_run.h"
 
+#include <unistd.h>
+
 #include "base/str.h"
 #include "bounds.h"
 #include "host/host.h"
+#include "host/root.h"
 
 // clang-format off
 /* A repository is found by where git runs, never by what the server was started with. */
@@ -62,12 +65,19 @@ static bool add_ceiling(struct git *g)
 {
 	struct slice root = slice_of(host_root());
 	const char *old = child_variable("GIT_CEILING_DIRECTORIES"), *text;
+	char mem[48];
+	struct buf way;
 
 	if (root.n == 1)
 		return true;
 	root.n = (size_t)(strrchr(root.p, '/') - root.p);
 	if (root.n == 0)
 		root.n = 1;
+	if (str_has(root, ':')) { /* would part the list; git resolves this way to the same place */
+		buf_over(&way, mem, sizeof(mem));
+		buf_printf(&way, "/proc/%d/fd/%d/..", (int)getpid(), root_fd());
+		root = buf_all(&way);
+	}
 	text = ceiling_text(g->command.job, root, old ? old : "");
 	if (text)
 		add_env(g, text);

@@ -310,6 +310,20 @@ def test_a_repository_above_the_root_is_not_found(start, git, workspace):
     assert start(root=workspace / "sub").failure("git_status").startswith("fatal: not a git repository")
 
 
+def test_a_repository_above_a_root_with_a_colon_in_its_path_is_not_found_either(start, git, workspace):
+    """A colon parts the list that git is told its limits in: it found the repository above."""
+    root = workspace / "2026-11-30T10:00" / "root"
+    (root / "sub").mkdir(parents=True)
+    git("init", "-q", at=root.parent)
+    s = start(root=root)
+    for path in ("", "sub"):
+        assert s.failure("git_status", path=path).startswith("fatal: not a git repository")
+    git("init", "-q", at=root)
+    assert s.text("git_status", path="sub").startswith("On branch main\n")
+    (root / "sub").rmdir()
+    s.text("git_clone", repo_url=str(root), path="sub")
+
+
 def test_limits_of_the_user_hold_as_well(start, git, workspace):
     git("init", "-q")
     (workspace / "a/b").mkdir(parents=True)
