@@ -67,41 +67,78 @@ static bool is_also_path(const char *base, struct slice url)
 	return r == 0 || r == -EXDEV;
 }
 
-/* The normal absolute path: what git makes of ".." behind a link is not what we have looked at. */
+static bool is_root(struct place *p, struct slice path)
+{
+	return find(p, "", path, "") == 0 && !*root_below(p->shown);
+}
+
+/* a with b behind it, in the job's memory; no bytes where there is none. */
+static struct slice together(struct job *j, struct slice a, const char *b)
+{
+	size_t n = strlen(b);
+	char *mem = buf_alloc(&j->mem, a.n + n + 1);
+
+	if (!mem)
+		return (struct slice){ 0 };
+	memcpy(mem, a.p, a.n);
+	memcpy(mem + a.n, b, n);
+	return (struct slice){ mem, a.n + n };
+}
+
+/*
+ * The word leads git to the absolute path: what it may take that for is looked at. The root has a
+ * "." behind it, or git would also look for "root.git" beside it.
+ */
+static bool take(
+	struct job *j, struct slice given, struct slice path, bool must_exist, struct slice *word)
+{
+	const char *end = "";
+	struct place p;
+	int r = look(&p, "", path);
+
+	if (r == -EXDEV && is_root(&p, path)) {
+		end = "/.";
+		r = look(&p, "", together(j, path, end));
+	}
+	if (r < 0 && (must_exist || r != -ENOENT)) {
+		path_fail(j, &p, given, r);
+		return false;
+	}
+	*word = together(j, *word, end);
+	if (!word->p)
+		tool_fail(j, "no memory for the command: the server's budget is used up");
+	return word->p;
+}
+
+/* The normal absolute path: what git makes of ".." behind a link is not what we have looked at. Of
+ * what is missing git tells. */
 static bool take_path(struct job *j, struct slice given, struct slice *word)
 {
-	struct git *g = j->state;
+	const struct git *g = j->state;
 	struct place p;
-	int r = look(&p, g->place.shown, given);
-	char *text;
+	int r = find(&p, g->place.shown, given, "");
 
-	if (r < 0 && r != -ENOENT) { /* of what is missing git tells */
+	if (r < 0 && r != -ENOENT) {
 		path_fail(j, &p, given, r);
 		return false;
 	}
 	*word = slice_of(p.shown);
-	text = buf_alloc(&j->mem, word->n + 1);
-	if (!text) {
-		tool_fail(j, "no memory for the command: the server's budget is used up");
-		return false;
-	}
-	memcpy(text, p.shown, word->n);
-	word->p = text;
-	return true;
+	return take(j, given, *word, false, word);
 }
 
-static bool take_file_url(struct job *j, struct slice url)
+/* Slashes at the end mean nothing to git. */
+static bool take_file_url(struct job *j, struct slice url, struct slice *word)
 {
-	struct place p;
-	char path[PATH_MAX];
-	int r;
+	char mem[PATH_MAX];
+	struct slice given, path;
 
-	if (!git_url_path(url, path, sizeof(path)))
+	if (!git_url_path(url, mem, sizeof(mem)))
 		return false; /* git_url_rule has seen it */
-	r = look(&p, "", slice_of(path));
-	if (r < 0)
-		path_fail(j, &p, slice_of(path), r);
-	return r == 0;
+	given = path = slice_of(mem);
+	while (path.n > 1 && path.p[path.n - 1] == '/')
+		path.n--;
+	*word = url;
+	return take(j, given, path, true, word);
 }
 
 static bool take_address(struct job *j, int which, struct slice url, struct slice *word)
@@ -119,7 +156,7 @@ static bool take_address(struct job *j, int which, struct slice url, struct slic
 	*word = url;
 	if (place == GIT_PATH)
 		return take_path(j, url, word);
-	return place == GIT_HOST || take_file_url(j, url);
+	return place == GIT_HOST || take_file_url(j, url, word);
 }
 
 bool git_repo_word(struct job *j, int which, struct slice *word)

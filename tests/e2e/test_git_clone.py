@@ -1,6 +1,7 @@
 """git_clone: where it may clone from, where to, and that a failed one leaves nothing behind."""
 
 import os
+import shutil
 import signal
 import time
 
@@ -55,6 +56,8 @@ def test_a_file_url_finds_no_way_around(host, workspace, secret, form):
 @pytest.mark.parametrize("link, url", [
     ("link", "link"), ("link", "./link"), ("link", "file://{}/link"), ("link", "file://{}/%6cink"), ("link.git", "link"),
     ("r/.git", "r"), ("up/r", "up/r"), ("a:b", "a:b"), ("https:", "https://x/y"),
+    ("link.git", "link/"), ("link.git", "link/."), ("link.git", "x/../link"), ("link.bundle", "link/."),
+    ("link.git", "file://{}/link/"), ("link/..git", "file://{}/link/."), ("link/..git", "file://{}/link/%2e"),
 ])
 def test_a_link_out_of_the_root_is_no_way_around(host, workspace, secret, link, url):
     """Fault 65, fault 2: also where git would try another name for the one given."""
@@ -82,6 +85,22 @@ def test_what_is_checked_is_what_git_gets(host, git, workspace, tmp_path):
     (workspace / "sub/link").symlink_to(workspace)
     host.text("git_clone", repo_url="sub/link/../../r", path="c")       # the kernel's way leads out of the root
     assert (workspace / "c/f.txt").exists()
+
+
+@pytest.mark.parametrize("url", [".", "{root}", "sub/..", "./", "file://{root}", "file://{root}/"])
+def test_the_root_can_be_cloned_into_itself(start, git, workspace, url):
+    """The text said that the root was outside of the root, or root.git beside it was cloned: git looks for that, too."""
+    git("init", "-q")
+    git.commit(workspace, "first", **{"f.txt": "one\n"})
+    neighbour = git.bare(f"../{workspace.name}.git")
+    (workspace / "sub").mkdir()
+    s = start()
+    s.text("git_clone", repo_url=url.format(root=workspace), path="new")
+    assert (workspace / "new/f.txt").read_text() == "one\n"
+    assert s.text("git_pull", remote=str(workspace), branch="main", path="new").startswith("Already up to date.")
+    shutil.rmtree(workspace / ".git")
+    assert neighbour.exists()
+    assert "does not " in s.failure("git_clone", repo_url=url.format(root=workspace), path="other")
 
 
 def test_a_bundle_is_cloned(host, git, workspace):
