@@ -55,6 +55,8 @@ struct ask {
 
 /* ---- what is refused ---- */
 
+static const char too_long[] = "The program's request is too long.";
+
 /* Nobody who could be told by a redirect is known: the person is told. */
 static bool refuse_page(struct ask *a, const char *text)
 {
@@ -72,7 +74,8 @@ static bool refuse_client(struct ask *a, const char *error, const char *text)
 	const struct oauth_pair pairs[] = { { "error", slice_of(error) },
 		{ "error_description", slice_of(text) }, { "state", a->param[STATE] }, { 0 } };
 
-	oauth_redirect(a->r, a->param[REDIRECT_URI], pairs);
+	if (!oauth_redirect(a->r, a->param[REDIRECT_URI], pairs, true))
+		refuse_page(a, too_long);
 	return false;
 }
 
@@ -129,6 +132,15 @@ static bool check_request(struct ask *a)
 	return true;
 }
 
+/* A code is as long as a challenge: with one it is seen whether the way back will be open. */
+static bool answer_with(struct ask *a, struct slice code, bool go)
+{
+	return oauth_redirect(a->r, a->param[REDIRECT_URI],
+		(const struct oauth_pair[]){
+			{ "code", code }, { "state", a->param[STATE] }, { 0 } },
+		go);
+}
+
 /* ---- the page ---- */
 
 static void show(struct ask *a, int status, struct slice fields, const char *problem)
@@ -154,8 +166,8 @@ static void show(struct ask *a, int status, struct slice fields, const char *pro
 	view.server = buf_all(&server);
 	buf_over(&page, mem, sizeof(mem));
 	page_put_authorize(&page, &view);
-	if (page.failed)
-		refuse_page(a, "The program's request is too long.");
+	if (page.failed || !answer_with(a, a->param[CHALLENGE], false))
+		refuse_page(a, too_long);
 	else
 		oauth_html(a->r, status, fields, &page);
 }
@@ -216,10 +228,10 @@ static void send_code(struct ask *a)
 		refuse_client(a, "temporarily_unavailable", "the machine has just started");
 		return;
 	}
-	log_sign_in(a);
-	oauth_redirect(a->r, a->param[REDIRECT_URI],
-		(const struct oauth_pair[]){
-			{ "code", buf_all(&code) }, { "state", a->param[STATE] }, { 0 } });
+	if (answer_with(a, buf_all(&code), true))
+		log_sign_in(a);
+	else
+		refuse_page(a, too_long);
 }
 
 static void serve_form(struct ask *a)

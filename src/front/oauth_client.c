@@ -6,6 +6,7 @@
 #include "base/str.h"
 #include "bounds.h"
 #include "front/capsule.h"
+#include "front/oauth_token.h"
 #include "front/redirect.h"
 #include "json/json_write.h"
 
@@ -82,7 +83,8 @@ static void put_information(
 	jw_puts(w, "token_endpoint_auth_method", "none");
 	jw_array(w, "grant_types");
 	jw_puts(w, NULL, "authorization_code");
-	jw_puts(w, NULL, "refresh_token");
+	if (oauth_can_refresh())
+		jw_puts(w, NULL, "refresh_token");
 	jw_close(w);
 	jw_array(w, "response_types");
 	jw_puts(w, NULL, "code");
@@ -107,7 +109,7 @@ const char *oauth_client_register(
 	error = check_redirects(&d, at[0], why);
 	if (error)
 		return error;
-	if (at[1] >= 0 && json_str(&d, at[1], &name) < 0)
+	if (at[1] >= 0 && json_type(&d, at[1]) != JSON_NULL && json_str(&d, at[1], &name) < 0)
 		return refuse(invalid_metadata, "client_name must be a string", why);
 	name = slice_head(name, CLIENT_NAME_MAX);
 	buf_over(&id, id_mem, sizeof(id_mem));

@@ -74,32 +74,41 @@ void oauth_html(struct http_request *r, int status, struct slice more, const str
 	http_answer(r->conn, status, "text/html; charset=utf-8", buf_all(&fields), buf_all(body));
 }
 
-void oauth_redirect(struct http_request *r, struct slice uri, const struct oauth_pair *pairs)
+static void put_redirect(const struct http_request *r, struct slice uri,
+	const struct oauth_pair *pairs, struct buf *fields)
 {
-	char mem[HTTP_ANSWER_FIELDS], issuer_mem[PUBLIC_URL_MAX];
 	char before = str_has(uri, '?') ? '&' : '?';
-	struct buf fields, issuer;
+	char issuer_mem[PUBLIC_URL_MAX];
+	struct buf issuer;
 
 	buf_over(&issuer, issuer_mem, sizeof(issuer_mem));
 	oauth_put_issuer(r, &issuer);
-	begin_fields(r, &fields, mem);
-	buf_puts(&fields, page_fields);
-	buf_puts(&fields, "Location: ");
-	buf_slice(&fields, uri);
+	buf_puts(fields, page_fields);
+	buf_puts(fields, "Location: ");
+	buf_slice(fields, uri);
 	for (; pairs->name; pairs++) {
 		if (!pairs->value.p)
 			continue;
-		buf_printf(&fields, "%c%s=", before, pairs->name);
-		percent_put(&fields, pairs->value);
+		buf_printf(fields, "%c%s=", before, pairs->name);
+		percent_put(fields, pairs->value);
 		before = '&';
 	}
-	buf_printf(&fields, "%ciss=", before);
-	percent_put(&fields, buf_all(&issuer));
-	buf_puts(&fields, "\r\n");
-	if (fields.failed)
-		oauth_error(r, 400, "invalid_request", "redirect_uri and state are too long");
-	else
+	buf_printf(fields, "%ciss=", before);
+	percent_put(fields, buf_all(&issuer));
+	buf_puts(fields, "\r\n");
+}
+
+bool oauth_redirect(
+	struct http_request *r, struct slice uri, const struct oauth_pair *pairs, bool go)
+{
+	char mem[HTTP_ANSWER_FIELDS];
+	struct buf fields;
+
+	begin_fields(r, &fields, mem);
+	put_redirect(r, uri, pairs, &fields);
+	if (go && !fields.failed)
 		http_answer(r->conn, 302, NULL, buf_all(&fields), (struct slice){ 0 });
+	return !fields.failed;
 }
 
 void oauth_put_issuer(const struct http_request *r, struct buf *b)

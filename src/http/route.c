@@ -114,6 +114,7 @@ static void no_route(struct http_request *r, unsigned allowed)
 	buf_over(&fields, mem, sizeof(mem));
 	if (http_server->fields)
 		http_server->fields(r->head, &fields);
+	buf_puts(&fields, "Cache-Control: no-store\r\n"); /* caches would keep a 404 and a 405 */
 	if (allowed)
 		put_allow(&fields, allowed);
 	http_answer(r->conn, allowed ? 405 : 404, "application/json", buf_all(&fields),

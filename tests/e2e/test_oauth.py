@@ -68,7 +68,7 @@ def test_every_path_clients_probe_describes_the_authorization_server(remote, tar
 def test_what_is_not_there_is_told_in_json(remote, target):
     """O5: an HTML page, a redirect or a 401 there breaks clients."""
     answer = remote.exchange("GET", target)
-    assert answer.status == 404 and answer.json() == {"error": "Not found"}
+    assert answer.status == 404 and answer.json() == {"error": "Not found"} and answer["cache-control"] == "no-store"
 
 
 def test_behind_a_proxy_all_urls_are_the_public_ones(remote):
@@ -115,7 +115,8 @@ def test_the_redirects_of_real_clients_are_registered(remote, uri):
     {}, {"token_endpoint_auth_method": "none"}, {"token_endpoint_auth_method": "client_secret_post"},
     {"token_endpoint_auth_method": "client_secret_basic", "grant_types": ["authorization_code", "refresh_token"]},
     {"scope": "openid email profile", "logo_uri": "https://x/y.png", "jwks": {"keys": []}, "contacts": ["a@b"]},
-    {"application_type": "native", "response_types": ["code"], "software_id": "2e6dc280"}])
+    {"application_type": "native", "response_types": ["code"], "software_id": "2e6dc280"},
+    {"client_name": None, "client_uri": None, "scope": None, "token_endpoint_auth_method": None}])
 def test_the_bodies_of_real_clients_are_registered(remote, more):
     """O6: what differs by client is answered with the values in force."""
     answer = register(remote, **more).answer
@@ -375,9 +376,9 @@ def test_the_token_request_may_be_json(remote):
 @pytest.mark.parametrize("method, target", [("GET", "/oauth/register"), ("GET", "/oauth/token"),
                                             ("DELETE", "/oauth/authorize"), ("POST", RESOURCE[0])])
 def test_a_wrong_method_is_told_with_the_right_ones(remote, method, target):
-    """Fault 45."""
+    """Fault 45, O10: and no cache keeps it, as it may a 405 (RFC 9110 section 15.1)."""
     answer = remote.exchange(method, target, {"Content-Length": "0"})
-    assert answer.status == 405 and answer["allow"] and answer.json()["error"]
+    assert answer.status == 405 and answer["allow"] and answer.json()["error"] and answer["cache-control"] == "no-store"
 
 
 # -- tokens --------------------------------------------------------------------------------------
@@ -432,7 +433,8 @@ def test_without_a_state_directory_there_are_no_refresh_tokens(web, tmp_path):
     (tmp_path / "file").write_text("")
     w = web.start(env={"SANDSTORM_STATE_DIR": str(tmp_path / "file")})
     assert w.exchange("GET", SERVER[0]).json()["grant_types_supported"] == ["authorization_code"]
-    _, tokens = sign_in(w)
+    client, tokens = sign_in(w)
+    assert client.answer["grant_types"] == ["authorization_code"]
     assert "refresh_token" not in tokens and works(w, tokens["access_token"])
 
 

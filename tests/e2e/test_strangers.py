@@ -226,12 +226,15 @@ def test_a_wrong_verifier_does_not_end_what_others_have(remote):
 
 
 def test_a_long_state_comes_back(remote):
-    """Some clients seal all they know into it; one that is too long is told, not cut."""
+    """Some clients seal all they know into it; one that is too long is told on a page, not cut, and before the token is typed."""
     client = register(remote)
     for state in ("s" * 5000, "\u00e4" * 800):
         assert redirected(client.allow(remote, state=state), client.redirect)["state"] == state
-    answer = client.allow(remote, state="s" * 9000)
-    assert answer.status == 400 and answer["location"] is None
+    for state in ("s" * 9000, "\u00e4" * 2000):
+        for answer in (client.ask(remote, state=state), client.allow(remote, state=state), client.ask(remote, state=state,
+                                                                                                      response_type="token")):
+            assert answer.status == 400 and answer["location"] is None and answer.type == "text/html", answer
+            assert "request is too long" in answer.body.decode() and "<form" not in answer.body.decode()
 
 
 @pytest.mark.parametrize("fields, env, page", [
