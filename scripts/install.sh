@@ -565,10 +565,18 @@ drop_import() {
 	}
 }
 
+# what this machine is called in its network; busybox's hostname has no -I, and one that was never set is "(none)"
+own_names() {
+	hostname 2> /dev/null || :
+	hostname -I 2> /dev/null || ip addr 2> /dev/null | sed -n 's|^ *inet6\{0,1\} \([^ /]*\).* scope global.*|\1|p'
+	echo localhost 127.0.0.1
+}
+
 # A new installation that others reach without Caddy in front. The service reads its key by its group.
 set_up_tls() {
 	names=$1
-	for n in $(hostname 2> /dev/null) $(hostname -I 2> /dev/null) localhost 127.0.0.1; do
+	for n in $(own_names); do
+		case $n in *[!A-Za-z0-9._:-]*) continue ;; esac
 		case ",$names," in *",$n,"*) ;; *) names="$names${names:+,}$n" ;; esac
 	done
 	"$binary" cert --host "$names" "$tls" | sed 's/^/  /'

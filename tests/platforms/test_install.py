@@ -378,6 +378,39 @@ def test_where_caddy_cannot_be_had_the_server_has_a_certificate_of_its_own(machi
     assert changed(before, files(machine)) == []
 
 
+# what `ip addr` of busybox prints
+IP_ADDR = """1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 qdisc noqueue qlen 1000
+    link/loopback 00:00:00:00:00:00 brd 00:00:00:00:00:00
+    inet 127.0.0.1/8 scope host lo
+       valid_lft forever preferred_lft forever
+    inet6 ::1/128 scope host
+       valid_lft forever preferred_lft forever
+2: eth0: <BROADCAST,MULTICAST,UP,LOWER_UP> mtu 1500 qdisc pfifo_fast qlen 1000
+    inet 192.168.7.5/24 brd 192.168.7.255 scope global eth0
+       valid_lft forever preferred_lft forever
+    inet6 2001:db8::5/64 scope global dynamic flags 100
+       valid_lft forever preferred_lft forever
+    inet6 fe80::5/64 scope link
+       valid_lft forever preferred_lft forever
+"""
+
+
+def test_the_lan_reaches_it_under_its_address_where_hostname_knows_none(machine, systemd):
+    """The certificate of an Alpine box had 127.0.0.1 alone, so every other machine refused it; where no name was ever set there was
+    none at all, since "(none)" is no name."""
+    machine.write("/usr/local/bin/hostname", "#!/bin/sh\n[ $# = 0 ] && echo '(none)'\n", 0o755)
+    machine.write("/usr/local/bin/ip", f"#!/bin/sh\ncat <<'EOF'\n{IP_ADDR}EOF\n", 0o755)
+    port = free_port()
+    machine.install(MCP_PORT=port, MCP_HOST="0.0.0.0")
+    pem = machine.path("/etc/sandstorm-mcp.tls/server.pem")
+    names = subprocess.run(["openssl", "x509", "-noout", "-ext", "subjectAltName", "-in", pem], check=True, capture_output=True,
+                           text=True).stdout
+    assert sorted(re.findall(r"(?:DNS|Address):(\S+?)(?:,|$)", names, re.M)) == [
+        "127.0.0.1", "192.168.7.5", "2001:DB8:0:0:0:0:0:5", "localhost"], names
+    context = ssl.create_default_context(cafile=machine.path("/etc/sandstorm-mcp.tls/ca.pem"))
+    assert ask(port, machine.token(), context=context) == {}
+
+
 # -- other inits -----------------------------------------------------------------------------------
 
 OPENRC_STATE = "daemons exclusive failed hotplugged inactive options scheduled started starting stopping tmp wasinactive"
