@@ -123,14 +123,23 @@ static int sync_directory(const char *path)
 	return r;
 }
 
-/* A file of another user's, rotated by root, must stay readable to that user. */
-static int keep_owner(const char *temp, const char *path)
+/*
+ * Whom a file is for, its owner or a group that alone may read it besides, must be able to read
+ * what root puts in its place: a server reads its token and its key as another user.
+ */
+static int keep_readers(const char *temp, const char *path)
 {
+	bool shared;
 	struct stat st;
 
-	if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid == geteuid())
+	if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode))
 		return 0;
-	return lchown(temp, st.st_uid, st.st_gid) < 0 && errno != EPERM ? -errno : 0;
+	shared = (st.st_mode & (S_IRWXG | S_IRWXO)) == S_IRGRP;
+	if (st.st_uid == geteuid() && !shared)
+		return 0;
+	if (lchown(temp, st.st_uid, st.st_gid) < 0)
+		return errno == EPERM ? 0 : -errno;
+	return shared && chmod(temp, S_IRUSR | S_IWUSR | S_IRGRP) < 0 ? -errno : 0;
 }
 
 /* path with a suffix that no other file has. */
@@ -171,7 +180,7 @@ static int prepare(const struct new_file *f, char *temp)
 		r = create_file(temp, f->mode, f->text);
 	if (r < 0)
 		return r;
-	r = keep_owner(temp, f->path);
+	r = keep_readers(temp, f->path);
 	if (r < 0)
 		unlink(temp);
 	return r;

@@ -19,8 +19,10 @@ int create_file(const char *path, mode_t mode, struct slice text)
 	__attribute__((warn_unused_result));
 /*
  * text instead of what path held: whoever reads it, and whatever happens meanwhile, finds the one
- * or the other whole. Its owner stays, where we may give a file away. A link is not followed but
- * replaced; what is neither a file nor a link is left alone, -EMEDIUMTYPE. 0 or -errno.
+ * or the other whole. Its owner stays, where we may give a file away, and so does a group that
+ * alone may read it besides. A link is not followed but replaced; what is neither a file nor a link
+ * is left alone, -EMEDIUMTYPE. 0 or -errno.
+the old one)
  */
 int replace_file(const char *path, mode_t mode, struct slice text)
 	__attribute__((warn_unused_result));

@@ -240,6 +240,20 @@ def test_a_renewal_is_taken_at_hup_and_clients_need_nothing_new(web, make, tmp_p
         assert ("DNS", "box.lan") in c.socket.getpeercert()["subjectAltName"]
 
 
+def test_a_renewal_leaves_the_key_to_the_group_that_reads_it(make):
+    """As scripts/install.sh sets it up: after a renewal by root the service could not read its key any more."""
+    place, _ = make("localhost")
+    key = place / "server.key"
+    os.chown(key, -1, os.getgid() or 65534)
+    key.chmod(0o640)
+    before, text = key.stat(), key.read_bytes()
+    make("localhost", place)
+    after = key.stat()
+    assert key.read_bytes() != text
+    assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
+    assert (place / "ca.key").stat().st_mode & 0o777 == 0o600
+
+
 @pytest.mark.parametrize("kind", ["rsa", "p384"])
 def test_a_ca_of_somebody_else_is_used(make, tmp_path, kind):
     """Made with openssl, RSA or on another curve; its end is the end of what it signs."""

@@ -208,6 +208,19 @@ def test_token_rotates_a_file_in_place(cli, tmp_path, web):
     assert (tmp_path / "fifo").is_fifo()
 
 
+@pytest.mark.parametrize("before, after", [(0o640, 0o640), (0o440, 0o640), (0o660, 0o600), (0o644, 0o600), (0o400, 0o600)], ids=oct)
+def test_a_rotated_token_is_for_the_group_that_alone_could_read_the_old_one(cli, tmp_path, before, after):
+    """root:dev 640 became root:root 600: the server, which runs as dev, kept the old token at HUP and only its log said so."""
+    path = tmp_path / "token"
+    path.write_text(TOKEN)
+    os.chown(path, -1, os.getgid() or 65534)
+    path.chmod(before)
+    group = path.stat().st_gid
+    assert cli("token", "--rotate", path).returncode == 0
+    assert path.read_text() != TOKEN and path.stat().st_mode & 0o777 == after
+    assert after != 0o640 or path.stat().st_gid == group
+
+
 def test_token_leaves_an_existing_file_alone(cli, tmp_path):
     """A token in use is not lost by a second call."""
     (tmp_path / "token").write_text("kept")

@@ -376,6 +376,13 @@ def test_where_caddy_cannot_be_had_the_server_has_a_certificate_of_its_own(machi
     before = files(machine)
     machine.install()
     assert changed(before, files(machine)) == []
+    # renewed as the README says: the service, which is not root, reads the new key
+    machine.run("/usr/local/bin/sandstorm-mcp", "cert", "--host", "mcp.example.com,127.0.0.1", "/etc/sandstorm-mcp.tls")
+    machine.run("systemctl", "restart", "sandstorm-mcp.service")
+    wait_until(lambda: accepts(port), "the server with the new certificate", 20)
+    assert ask(port, machine.token(), context=context) == {}
+    with Connection("127.0.0.1", port, 10, context) as c:
+        assert ("DNS", "mcp.example.com") in c.socket.getpeercert()["subjectAltName"]
 
 
 # what `ip addr` of busybox prints
