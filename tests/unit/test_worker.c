@@ -156,10 +156,11 @@ static void test_it_holds_only_what_it_was_given(void **state)
 /* A server that dies without a word: its worker must not go on. */
 static void orphaned(void)
 {
-	int gate[2], pid_is;
+	int gate[2], seen[2], pid_is;
 	pid_t server;
+	char c;
 
-	CHECK(pipe2(gate, O_CLOEXEC) == 0);
+	CHECK(pipe2(gate, O_CLOEXEC) == 0 && pipe2(seen, O_CLOEXEC) == 0);
 	server = fork();
 	if (server == 0) {
 		struct worker w = { .work = sleeps, .done = work_done };
@@ -167,11 +168,12 @@ static void orphaned(void)
 		CHECK(worker_start(&w) == 0);
 		pid_is = w.proc.pid;
 		CHECK(write(gate[1], &pid_is, sizeof(pid_is)) == sizeof(pid_is));
-		usleep(50000);
+		CHECK(read(seen[0], &c, 1) == 1);
 		raise(SIGKILL);
 	}
 	CHECK(read(gate[0], &pid_is, sizeof(pid_is)) == sizeof(pid_is));
 	CHECK(alive(pid_is));
+	CHECK(write(seen[1], "x", 1) == 1);
 	CHECK(waitpid(server, NULL, 0) == server);
 	CHECK(gone_soon(pid_is));
 }
