@@ -137,8 +137,8 @@ def test_each_failure_has_its_text(session, workspace):
         ("file_write", {"path": "etc/x", "content": ""}, outside.format("etc/x")),
         ("terminal_exec", {"command": "echo out; echo err >&2; exit 3"},
          "stdout:\nout\n\n\nstderr:\nerr\n\n\nexit_code: 3"),
-        ("terminal_exec", {"command": "echo so far; sleep 60", "timeout": 0.3},
-         "stdout:\nso far\n\n\nstderr:\ntimeout after 0.3s\n\nexit_code: 124"),
+        ("terminal_exec", {"command": "echo so far; sleep 60", "timeout": 1.5},
+         "stdout:\nso far\n\n\nstderr:\ntimeout after 1.5s\n\nexit_code: 124"),
         ("file_read", {}, "Invalid arguments for file_read: path: required"),
     ]
 

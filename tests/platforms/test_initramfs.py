@@ -78,8 +78,11 @@ def duties(m):
     assert "proc /proc proc " in mounts and "devtmpfs /dev devtmpfs " in mounts and "tmpfs /tmp tmpfs " in mounts
     assert "inet 127.0.0.1/8" in m.shell("ip addr show dev lo")
     m.shell("for i in 1 2 3; do (setsid sleep 0.05 > /dev/null 2>&1 &); done; sleep 0.5")
-    left = m.shell("cat /proc/[0-9]*/stat")
-    assert "(sleep)" not in left and ") Z " not in left
+
+    def all_collected():
+        left = m.shell("cat /proc/[0-9]*/stat")
+        return "(sleep)" not in left and ") Z " not in left
+    wait_until(all_collected, "no orphan is left", 20)
     assert m.shell("cat /proc/1/cmdline | grep -c sandstorm-mcp") == "1"
 
 
