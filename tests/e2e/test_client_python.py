@@ -201,20 +201,24 @@ def test_a_progress_callback_is_called(session):
     assert values == sorted(set(values))
 
 
+async def abandoned(client, file, **more):
+    """A command that sleeps, whose call is left when it has written its pid into that file; the pid."""
+    with anyio.CancelScope() as scope:
+        async def leave():
+            while not (file.exists() and file.read_text().endswith("\n")):
+                await anyio.sleep(0.01)
+            scope.cancel()
+        async with anyio.create_task_group() as group:
+            group.start_soon(leave)
+            await client.call_tool("terminal_exec", {"command": f"echo $$ > {file}; exec sleep 60", **more})
+    assert scope.cancelled_caught
+    return int(file.read_text())
+
+
 def test_an_abandoned_call_ends_its_command(session, workspace):
     """X11: the client cancels by leaving the scope; the command is gone, the session goes on."""
     async def work(client):
-        file = workspace / "pid"
-        with anyio.CancelScope() as scope:
-            async def leave():
-                while not (file.exists() and file.read_text().endswith("\n")):
-                    await anyio.sleep(0.01)
-                scope.cancel()
-            async with anyio.create_task_group() as group:
-                group.start_soon(leave)
-                await client.call_tool("terminal_exec", {"command": "echo $$ > pid; exec sleep 60"})
-        assert scope.cancelled_caught
-        pid = int(file.read_text())
+        pid = await abandoned(client, workspace / "pid")
         for _ in range(500):
             if not os.path.exists(f"/proc/{pid}"):
                 break

@@ -210,12 +210,12 @@ def test_a_cancel_between_add_and_commit_commits_nothing(start, git, workspace, 
     git.repository("r")
     (workspace / "r/g").write_text("x")
     real = git.run("--exec-path").stdout.strip() + "/git"
-    script = f'case "$*" in *" add "*) touch {tmp_path}/adding; sleep 0.4 ;; esac\nexec {real} "$@"'
+    script = f'case "$*" in *" add "*) touch {tmp_path}/adding; sleep 3 ;; esac\nexec {real} "$@"'
     s = start(env={"PATH": f"{program(tmp_path / 'bin', 'git', script)}:{os.environ['PATH']}"})
     id = s.start_call("git_commit", path="r", message="x")
     wait_until((tmp_path / "adding").exists, "git add to run")
     s.cancel(id)
-    s.wait_no_descendants(3)
+    s.wait_no_descendants(5)
     assert s.fence() == []
     assert git("rev-list", "--count", "HEAD", at=workspace / "r") == "1"
 
