@@ -2,7 +2,7 @@
 
 It opens so many connections and keeps as many open, each with a way of its own to be a burden: silence, a head or a body
 that comes a byte at a time, chunks without end, answers that are not read, wrong tokens on the page and at the endpoint.
-Whatever the server closes is opened again. At the end of its standard input it prints as JSON how many connections it has
+Whatever the server closes is opened again. It ends when it has opened as many at least. At the end of its standard input it prints as JSON how many connections it has
 opened and which answers it has seen.
 """
 
@@ -106,7 +106,7 @@ class Crowd:
 
     def run(self):
         turn, due = 0, time.monotonic()
-        while not select.select([sys.stdin], [], [], 0)[0]:
+        while self.opened < self.size or not select.select([sys.stdin], [], [], 0)[0]:
             for _ in range(min(100, self.size - len(self.members))):
                 self.open()
             for fd, what in self.poll.poll(TICK / 2, 500):

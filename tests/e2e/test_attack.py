@@ -69,7 +69,7 @@ def crowd():
         started.append(subprocess.Popen(
             ["nice", "-n", "10", sys.executable, Path(__file__).with_name("attacker.py"), web.host, str(web.port),
              str(CROWD)], stdin=subprocess.PIPE, stdout=subprocess.PIPE))
-        return lambda: json.loads(started[0].communicate(b"\n", timeout=30)[0])
+        return lambda: json.loads(started[0].communicate(b"\n", timeout=120)[0])
     yield start
     for process in started:
         process.kill()

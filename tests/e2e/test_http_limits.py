@@ -25,7 +25,7 @@ def test_expect_100_continue_is_answered_at_once(remote, workspace):
     end = text.index(b"\r\n\r\n") + 4
     with remote.connect() as c:
         c.send(text[:end])
-        assert c._until(b"\r\n\r\n", time.monotonic() + 1, "100") == b"HTTP/1.1 100 Continue"
+        assert c._until(b"\r\n\r\n", time.monotonic() + 2 * busy(), "100") == b"HTTP/1.1 100 Continue"
         c.send(text[end:])
         assert "Written 2097152" in first_text(c.answer().message()["result"])
     assert (workspace / "f").stat().st_size == 2 * MIB
@@ -46,7 +46,7 @@ def test_a_request_that_is_refused_gets_its_status_instead_of_100(remote, fields
     """H5: the body is never asked for."""
     with remote.connect() as c:
         c.send(request(fields={**remote.fields({"Content-Length": 50_000, "Expect": "100-continue"}), **fields}))
-        answer = c.answer(timeout=1)
+        answer = c.answer(timeout=2)
         assert (answer.status, answer.interim) == (status, []) and answer.closes
 
 

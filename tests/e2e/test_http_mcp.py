@@ -411,11 +411,11 @@ def test_both_eras_alternate_on_one_connection(remote):
 
 def test_three_posts_at_once_are_served_side_by_side(remote):
     """mcp.md section 8.5; F15: a long call holds nobody up."""
-    call = message("tools/call", tool_params("terminal_exec", {"command": "sleep 0.5; echo over"}))
-    running = [remote.start(call) for _ in range(3)]
+    together = "touch $$; until [ $(ls | wc -l) = 3 ]; do sleep 0.02; done; echo over"
+    running = [remote.start(message("tools/call", tool_params("terminal_exec", {"command": together}))) for _ in range(3)]
     for _ in range(10):
         assert remote.result("ping") == {}
-    assert all("over" in first_text(served(c.answer(timeout=1.2))) for c in running)
+    assert all("over" in first_text(served(c.answer())) for c in running)
 
 
 def test_threads_of_clients_with_the_same_ids_get_their_own_answers(remote, workspace):
