@@ -273,6 +273,16 @@ def wait_until(condition, what, timeout=5):
     return value
 
 
+def pass_on(fifo, text=""):
+    """Writes into a FIFO that somebody reads, and ends it; fails where nobody does."""
+    def opened():
+        with contextlib.suppress(OSError):
+            return os.open(fifo, os.O_WRONLY | os.O_NONBLOCK)
+    fd = wait_until(opened, f"a reader of {fifo}")
+    os.write(fd, text.encode())
+    os.close(fd)
+
+
 class Pings:
     """Pings to a busy server and, one for one, to an idle one: how slow both are, the machine is. With them a test can say how
     long a server may make others wait, on a machine that has other things to do as well."""

@@ -13,7 +13,7 @@ import pytest
 
 from fshelp import mounts
 from mcpwire import first_text, wait_until
-from process import Pings, busy
+from process import Pings, busy, pass_on
 
 FIRST_LINE = 128    # bytes of the first line of an output file
 
@@ -101,7 +101,7 @@ def test_output_and_exit_code_can_be_read_while_it_runs_and_after(host, workspac
     started = Started(host, text)
     wait_until(lambda: started.output() == "1\n2\n", "two lines")
     assert re.fullmatch(r"running since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", started.state())
-    (workspace / "go").write_text("3\n")
+    pass_on(workspace / "go", "3\n")
     started.wait_end()
     state, command, output = started.file()
     assert re.fullmatch(r"exit code 7 after \d\.\d s", state)
@@ -125,7 +125,7 @@ def test_what_the_program_leaves_running_still_goes_to_the_file(host, workspace)
     started = Started(host, "cat go & echo early; exit 5")
     wait_until(lambda: started.state().startswith("exit code 5"), "the end of the shell")
     assert started.state().endswith("; a child still holds the output") and started.output() == "early\n"
-    (workspace / "go").write_text("late\n")
+    pass_on(workspace / "go", "late\n")
     started.wait_end()
     assert re.fullmatch(r"early\nlate\n\[exit code 5 after \d\.\d s\]\n", started.output())
 

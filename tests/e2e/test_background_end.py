@@ -15,7 +15,7 @@ import pytest
 
 from fshelp import OtherUser
 from mcpwire import describe, first_text, wait_until
-from process import busy
+from process import busy, pass_on
 from test_background import Started, alive
 from webserver import message
 
@@ -176,7 +176,7 @@ def test_other_processes_are_not_touched(host, workspace):
     host.wait_descendants(6)
     kill(host, one.pid)
     assert alive(two.pid) and len(host.descendants()) == 4
-    (workspace / "go").write_text("")
+    pass_on(workspace / "go")
     assert first_text(host.wait(busy)["result"]).startswith("stdout:\non\n")
 
 
