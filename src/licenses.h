@@ -1,6 +1,6 @@
 /*
- * The notices that the binary must carry (platform: BearSSL, jsmn and musl are MIT), taken in at
- * build as they stand in vendor/.
+ * The notices that the binary must carry (platform: BearSSL, jsmn and musl are MIT): musl's as it
+ * stands in vendor/, taken in at build, and for the others their copyright and the same permission.
  */
 #ifndef LICENSES_H
 #define LICENSES_H
@@ -9,6 +9,7 @@
 
 struct license {
 	const char *name;
+	const char *copyright; /* where the text does not begin with it */
 	struct slice text;
 };
 

@@ -273,8 +273,10 @@ static int cmd_licenses(int argc, char **argv)
 	buf_over(&b, text_mem, sizeof(text_mem));
 	buf_puts(&b, "sandstorm-mcp is licensed under the Apache License 2.0. It contains:\n");
 	for (int i = 0; license_at(i).name; i++) {
-		buf_printf(&b, "\n=== %s ===\n\n", license_at(i).name);
-		buf_slice(&b, license_at(i).text);
+		struct license l = license_at(i);
+
+		buf_printf(&b, "\n=== %s ===\n\n%s", l.name, l.copyright);
+		buf_slice(&b, l.text);
 	}
 	return print(&b);
 }

@@ -66,6 +66,13 @@ def test_the_shipped_binary_is_stripped(binary):
     assert run("nm", binary, cwd="/", ok=False).stdout == ""
 
 
+@pytest.mark.parametrize("name, file", [("BearSSL", "bearssl/LICENSE.txt"), ("jsmn", "jsmn/LICENSE"), ("musl", "musl/COPYRIGHT")])
+def test_the_licenses_printed_are_those_of_the_sources(binary, root, name, file):
+    """Word by word: the permission, which all three share, is in the binary once."""
+    said = run(binary, "--licenses", cwd="/").stdout.split(f"\n=== {name} ===\n\n")[1].split("\n=== ")[0]
+    assert said.split() == (root / "vendor" / file).read_text().split()
+
+
 def test_the_shipped_binary_has_none_of_the_fixture_tools(binary, build, linked, root):
     """`make fixtures` links them (tests/fixture) in front of the same objects, for the conformance suite."""
     sources = "".join(path.read_text() for path in (root / "tests/fixture").glob("*.[ch]"))
