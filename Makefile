@@ -66,8 +66,10 @@ OURS = -std=c11 -D_GNU_SOURCE $(WARN) -iquote src -isystem vendor/jsmn -isystem 
 PATHS = -ffile-prefix-map=$(CURDIR)/=
 SMALL = $(CFLAGS) $(TARGET_CFLAGS) -fPIE -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables -fno-unwind-tables
 MUSL_ONLY = -nostdinc -isystem $(CURDIR)/$B/musl/include -isystem $(shell $1 -print-file-name=include)
-# a call at a function's end costs less than taking its frame down twice: 1 %
-PRODUCT = $(SMALL) $(OUR_CFLAGS) -fno-optimize-sibling-calls -fstack-protector-strong $(FRAME) $(OURS) $(PATHS) $(call MUSL_ONLY,$1)
+# a call at a function's end costs less than taking its frame down twice: 1 %; a value kept in a register over calls or over a
+# loop costs more moves than it saves: 0.6 %
+SHORTER := -fno-optimize-sibling-calls -fno-caller-saves -fno-move-loop-invariants
+PRODUCT = $(SMALL) $(OUR_CFLAGS) $(SHORTER) -fstack-protector-strong $(FRAME) $(OURS) $(PATHS) $(call MUSL_ONLY,$1)
 FRAME := -Wframe-larger-than=16384
 SANITIZE := -g -fno-omit-frame-pointer -fno-sanitize-recover=all
 LINK = -nostdlib -static-pie -Wl,--no-dynamic-linker,--version-script=scripts/no-exports -Wl,--gc-sections -Wl,--build-id=none \
@@ -83,7 +85,7 @@ endif
 # how src/ is compiled: for the product, once more with clang, for unit tests, for fuzzers
 # objects carry both: LTO for the product (3 to 6 % less), plain code for what looks at them one by one or replaces some
 COMPILE.obj = $(CC) $(call PRODUCT,$(CC)) $(if $(LTO),$(LTO) -ffat-lto-objects)
-COMPILE.check-clang = clang $(filter-out -malign-data=abi,$(call PRODUCT,clang))
+COMPILE.check-clang = clang $(filter-out -malign-data=abi $(SHORTER),$(call PRODUCT,clang))
 COMPILE.unit = $(HOST_CC) -O0 $(OURS) $(SANITIZE) -fsanitize=address,undefined
 COMPILE.fuzz = $(FUZZ_CC) -O1 $(OURS) $(SANITIZE) -fsanitize=address,undefined,fuzzer-no-link
 
