@@ -74,7 +74,8 @@ FRAME := -Wframe-larger-than=16384
 SANITIZE := -g -fno-omit-frame-pointer -fno-sanitize-recover=all
 LINK = -nostdlib -static-pie -Wl,--no-dynamic-linker,--version-script=scripts/no-exports -Wl,--gc-sections -Wl,--build-id=none \
 	-Wl,--fatal-warnings -Wl,-z,relro,-z,now,-z,noexecstack,-z,noseparate-code
-ifeq ($(LINKER),lld)
+LLD := $(filter lld%,$(LINKER))
+ifneq ($(LLD),)
 LINK += -fuse-ld=lld -B$B/lld -Wl,--pack-dyn-relocs=relr,-O2	# O2: the end of one string may be another
 else ifeq ($(TARGET),x86_64)
 LINK += -Wl,-z,pack-relative-relocs	# 8 KB less; binutils has it for x86_64 alone
@@ -172,7 +173,7 @@ $B/obj/tls/builtin.o: DEFINE = $(if $(CA),-DBUILTIN_CA='"$(CURDIR)/$B/ca.rows"')
 $B/libgcc.a: $B/.settings | $(MUSL)
 	$Q$(OBJCOPY) -R .eh_frame -R .rel.eh_frame -R .gnu.attributes -R .MIPS.abiflags "$$($(CC) $(TARGET_CFLAGS) -print-libgcc-file-name)" $@
 $B/lld/ld.lld: | need-build
-	$Qmkdir -p $(@D) && ln -sf "$$(command -v ld.lld)" $@	# a cross compiler looks for it in folders of its own alone
+	$Qmkdir -p $(@D) && ln -sf "$$(command -v ld.$(LINKER) || command -v ld.lld)" $@	# a cross compiler looks for it in folders of its own alone
 
 LIBS := $B/libbearssl.a $(MUSL) $B/libgcc.a
 link = $(CC) $(SMALL) $(LINK) $(LINK_MORE) -o $@ $B/musl/lib/rcrt1.o $B/musl/lib/crti.o $(filter %.o,$^) \
@@ -185,7 +186,7 @@ $B/whole.o: $(call objects,$B/obj) $B/.link
 		-o $@ $(filter %.o,$^)
 $B/sandstorm-mcp.unstripped: LINK_MORE = -Wl,-Map=$B/link.map
 $B/sandstorm-mcp.unstripped: $(if $(LTO),$B/whole.o,$(call objects,$B/obj)) $(LIBS) scripts/no-exports scripts/check-static \
-		scripts/check-float $B/.link | $(if $(filter lld,$(LINKER)),$B/lld/ld.lld)
+		scripts/check-float $B/.link | $(if $(LLD),$B/lld/ld.lld)
 	$(call say,LINK,$@)
 	$Q$(link)
 	$Qscripts/check-static $@ && scripts/check-float $(OBJDUMP) $(FLOAT) $@
@@ -193,7 +194,7 @@ LINK_SETTINGS = $(LINK) $(LTO)
 $(eval $(call settings,$B/.link,LINK_SETTINGS))
 $(BIN): $B/sandstorm-mcp.unstripped
 	$(call say,STRIP,$@)
-	$Qmkdir -p $(@D) && $(STRIP) -s -R .comment -R .pdr -R .gnu.attributes -o $@.new $< && mv $@.new $@
+	$Qmkdir -p $(@D) && $(STRIP) -s -R .comment -R .pdr -R .gnu.attributes -R .riscv.attributes -o $@.new $< && mv $@.new $@
 
 # the same objects with the conformance suite's own tools put before them (tests/fixture): for `make interop`, never shipped
 $B/fixture/%.o: tests/fixture/%.c $B/obj/.settings | $(MUSL) $(VENDORED)
@@ -202,7 +203,7 @@ $B/fixture/%.o: tests/fixture/%.c $B/obj/.settings | $(MUSL) $(VENDORED)
 fixtures: $B/sandstorm-mcp-fixtures
 $B/sandstorm-mcp-fixtures: LINK_MORE = -fno-lto -Wl,--wrap=tools_choose,--wrap=schema_put_input,--wrap=http_head_parse
 $B/sandstorm-mcp-fixtures: $(patsubst tests/%.c,$B/%.o,$(sort $(wildcard tests/fixture/*.c))) $(call objects,$B/obj) \
-		$(LIBS) | $(if $(filter lld,$(LINKER)),$B/lld/ld.lld)
+		$(LIBS) | $(if $(LLD),$B/lld/ld.lld)
 	$(call say,LINK,$@)
 	$Q$(link)
 
@@ -304,7 +305,7 @@ size: $(BIN) $B/sandstorm-mcp.apart ## text, data and bss of each room and libra
 	@scripts/size $B/rooms.map $(BIN) $(SIZE_LIMIT)
 # LTO leaves no trace of the rooms, so the map for `make size` is that of a link without it
 $B/sandstorm-mcp.apart: LINK_MORE = -fno-lto -Wl,-Map=$B/rooms.map
-$B/sandstorm-mcp.apart: $(call objects,$B/obj) $(LIBS) | $(if $(filter lld,$(LINKER)),$B/lld/ld.lld)
+$B/sandstorm-mcp.apart: $(call objects,$B/obj) $(LIBS) | $(if $(LLD),$B/lld/ld.lld)
 	$(call say,LINK,$@)
 	$Q$(link)
 fmt: ## format our C sources

@@ -75,6 +75,25 @@ def test_a_cross_compiler_is_named_by_its_package(machine):
     assert "': clang;" in need(machine, "build", CC="clang").stderr
 
 
+def test_a_linker_that_has_to_be_a_newer_one(machine):
+    """Debian 12 has lld-16 beside its lld, which is 14; later ones have an lld that will do."""
+    for name in ("gcc", "xz"):
+        script(machine / "bin" / name, "")
+    assert need(machine, "build", LINKER="bfd").returncode == 0
+    assert "': lld;" in need(machine, "build", LINKER="lld").stderr
+    assert "': lld;" in need(machine, "build", LINKER="lld-16").stderr
+    script(machine / "bin/apt-cache", '[ "$*" = "show lld-16" ]\n')
+    assert "': lld-16;" in need(machine, "build", LINKER="lld-16").stderr
+    script(machine / "bin/ld.lld", "echo 'Debian LLD 14.0.6 (compatible with GNU linkers)'\n")
+    assert need(machine, "build", LINKER="lld").returncode == 0
+    assert "': lld-16;" in need(machine, "build", LINKER="lld-16").stderr
+    script(machine / "bin/ld.lld-16", "")
+    assert need(machine, "build", LINKER="lld-16").returncode == 0
+    (machine / "bin/ld.lld-16").unlink()
+    script(machine / "bin/ld.lld", "echo 'LLD 19.1.7 (compatible with GNU linkers)'\n")
+    assert need(machine, "build", LINKER="lld-16").returncode == 0
+
+
 @pytest.mark.parametrize("user, calls_as", [("root", "0"), ("sudo", "1000")])
 def test_root_and_sudo_install_what_is_missing_without_a_question(machine, user, calls_as):
     fake_apt(machine)
