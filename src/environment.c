@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "base/ascii.h"
 #include "base/file.h"
 #include "base/str.h"
 #include "bounds.h"
@@ -73,13 +74,7 @@ static struct slice unquoted(struct slice v)
 
 static bool name_ok(struct slice name)
 {
-	static const char letters[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_0123456789";
-	size_t i = 0;
-
-	while (i < name.n && memchr(letters, name.p[i], sizeof(letters) - 1))
-		i++;
-	return name.n && i == name.n && !(name.p[0] >= '0' && name.p[0] <= '9');
+	return name.n > 0 && str_only(name, "_") && !ascii_digit(name.p[0]);
 }
 
 /* Where a variable goes: a later line takes the place of an earlier one. NULL when all max places

@@ -1,5 +1,6 @@
 #include "base/percent.h"
 
+#include "base/ascii.h"
 #include "base/str.h"
 
 int percent_byte(struct slice s)
@@ -13,8 +14,7 @@ int percent_byte(struct slice s)
 
 static bool unreserved(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '-' || c == '.' || c == '_' || c == '~';
+	return ascii_alnum(c) || c == '-' || c == '.' || c == '_' || c == '~';
 }
 
 void percent_put(struct buf *b, struct slice s)

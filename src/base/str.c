@@ -2,10 +2,7 @@
 
 #include <errno.h>
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
+#include "base/ascii.h"
 
 /* v * 10 + digit, or false when that is above max. */
 static bool add_digit(uint64_t *v, unsigned digit, uint64_t max)
@@ -35,7 +32,7 @@ int str_int(struct slice s, int64_t *out)
 	if (i == s.n)
 		return -EBADMSG;
 	for (; i < s.n; i++) {
-		if (!is_digit(s.p[i]))
+		if (!ascii_digit(s.p[i]))
 			return -EBADMSG;
 		fits = fits && add_digit(&v, (unsigned)(s.p[i] - '0'), magnitude_max(negative));
 	}
@@ -56,7 +53,7 @@ static struct slice take_digits(struct slice *s)
 {
 	struct slice d = { s->p, 0 };
 
-	while (d.n < s->n && is_digit(s->p[d.n]))
+	while (d.n < s->n && ascii_digit(s->p[d.n]))
 		d.n++;
 	*s = slice_from(*s, d.n);
 	return d;
@@ -156,9 +153,13 @@ const char *str_find(struct slice s, struct slice what)
 	return NULL;
 }
 
-static char lower(char c)
+bool str_only(struct slice s, const char *marks)
 {
-	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+	size_t i = 0;
+
+	while (i < s.n && (ascii_alnum(s.p[i]) || (s.p[i] && strchr(marks, s.p[i]))))
+		i++;
+	return i == s.n;
 }
 
 bool str_same(struct slice a, struct slice b)
@@ -166,7 +167,7 @@ bool str_same(struct slice a, struct slice b)
 	if (a.n != b.n)
 		return false;
 	for (size_t i = 0; i < a.n; i++)
-		if (lower(a.p[i]) != lower(b.p[i]))
+		if (ascii_lower(a.p[i]) != ascii_lower(b.p[i]))
 			return false;
 	return true;
 }
@@ -241,18 +242,10 @@ int str_c(struct slice s, char *mem, size_t size)
 	return 0;
 }
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c = (char)(c | 0x20);
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 bool str_unhex(struct slice s, unsigned char *out, size_t n)
 {
 	for (size_t i = 0; i < n && s.n == 2 * n; i++) {
-		int high = hex_digit(s.p[2 * i]), low = hex_digit(s.p[2 * i + 1]);
+		int high = ascii_hex(s.p[2 * i]), low = ascii_hex(s.p[2 * i + 1]);
 
 		if (high < 0 || low < 0)
 			return false;

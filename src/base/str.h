@@ -56,6 +56,8 @@ void utf8_put(struct buf *b, uint32_t c);
 size_t utf8_repair(struct buf *b, struct slice s);
 
 bool str_has(struct slice s, char c);
+/* Is s made of letters and digits of ASCII and of those marks alone? So is an empty one. */
+bool str_only(struct slice s, const char *marks);
 bool str_starts(struct slice s, const char *prefix);
 /* Where what, which is not empty, stands first in s; NULL when it does not. */
 const char *str_find(struct slice s, struct slice what);

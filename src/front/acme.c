@@ -29,11 +29,7 @@ int acme_setup(const char *dir)
 /* RFC 8555 section 8.3: base64url. So neither "." nor "/" nor an escape can be in it. */
 static bool is_token(struct slice s)
 {
-	for (size_t i = 0; i < s.n; i++)
-		if (!(s.p[i] >= 'a' && s.p[i] <= 'z') && !(s.p[i] >= 'A' && s.p[i] <= 'Z') &&
-			!(s.p[i] >= '0' && s.p[i] <= '9') && s.p[i] != '-' && s.p[i] != '_')
-			return false;
-	return s.n > 0 && s.n <= ACME_TOKEN_MAX;
+	return s.n > 0 && s.n <= ACME_TOKEN_MAX && str_only(s, "-_");
 }
 
 /* Component by component, none of them a link: the folder may be writable to others than us. */

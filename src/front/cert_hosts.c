@@ -3,37 +3,23 @@
 #include <errno.h>
 
 #include "base/address.h"
+#include "base/ascii.h"
 #include "base/str.h"
 #include "tls/cert_make.h"
 
 enum { NAME_MAX_BYTES = 253, LABEL_MAX = 63 }; /* RFC 1035 section 2.3.4 */
 
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool is_name_byte(char c)
-{
-	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
-	       c == '_';
-}
-
 static bool is_label(struct slice s)
 {
-	if (s.n == 0 || s.n > LABEL_MAX || s.p[0] == '-' || s.p[s.n - 1] == '-')
-		return false;
-	for (size_t i = 0; i < s.n; i++)
-		if (!is_name_byte(s.p[i]))
-			return false;
-	return true;
+	return s.n > 0 && s.n <= LABEL_MAX && s.p[0] != '-' && s.p[s.n - 1] != '-' &&
+	       str_only(s, "-_");
 }
 
 /* A name that ends in digits alone is a mistyped address. */
 static bool is_number(struct slice label)
 {
 	for (size_t i = 0; i < label.n; i++)
-		if (!is_digit(label.p[i]))
+		if (!ascii_digit(label.p[i]))
 			return false;
 	return true;
 }

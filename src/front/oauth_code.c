@@ -3,6 +3,7 @@
 #include "base/base64.h"
 #include "base/random.h"
 #include "base/secret.h"
+#include "base/str.h"
 #include "bounds.h"
 
 enum { CODE_SIZE = 32 };
@@ -18,27 +19,14 @@ static struct code {
 	unsigned char family[FAMILY_ID_SIZE];
 } codes[CODES_MAX];
 
-static bool base64url_text(struct slice s)
-{
-	for (size_t i = 0; i < s.n; i++)
-		if (!(s.p[i] >= 'a' && s.p[i] <= 'z') && !(s.p[i] >= 'A' && s.p[i] <= 'Z') &&
-			!(s.p[i] >= '0' && s.p[i] <= '9') && s.p[i] != '-' && s.p[i] != '_')
-			return false;
-	return true;
-}
-
 bool oauth_challenge_ok(struct slice challenge)
 {
-	return challenge.n == CHALLENGE_SIZE && base64url_text(challenge);
+	return challenge.n == CHALLENGE_SIZE && str_only(challenge, "-_");
 }
 
 bool oauth_verifier_ok(struct slice verifier)
 {
-	for (size_t i = 0; i < verifier.n; i++)
-		if (verifier.p[i] != '.' && verifier.p[i] != '~' &&
-			!base64url_text(slice_head(slice_from(verifier, i), 1)))
-			return false;
-	return verifier.n >= 43 && verifier.n <= 128;
+	return verifier.n >= 43 && verifier.n <= 128 && str_only(verifier, "-_.~");
 }
 
 static bool same_hash(const unsigned char *known, struct slice text)

@@ -116,14 +116,8 @@ static bool take_context(struct json *d, int at, struct create_body *b, struct b
 /* What a name on GitHub is made of; it cannot be an option or lead elsewhere. */
 static bool is_hub_name(struct slice s, size_t most)
 {
-	for (size_t i = 0; i < s.n; i++) {
-		char c = (char)(s.p[i] | 0x20);
-		bool mark = s.p[i] == '-' || s.p[i] == '_' || s.p[i] == '.';
-
-		if (!(c >= 'a' && c <= 'z') && !(s.p[i] >= '0' && s.p[i] <= '9') && !mark)
-			return false;
-	}
-	return s.n > 0 && s.n <= most && s.p[0] != '-' && !slice_is(s, ".") && !slice_is(s, "..");
+	return s.n > 0 && s.n <= most && str_only(s, "-_.") && s.p[0] != '-' && !slice_is(s, ".") &&
+	       !slice_is(s, "..");
 }
 
 static bool take_repo(struct slice text, struct create_body *b, struct buf *why)

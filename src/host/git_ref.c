@@ -1,5 +1,6 @@
 #include "host/git_ref.h"
 
+#include "base/ascii.h"
 #include "base/str.h"
 
 static bool is_bad(char c)
@@ -87,8 +88,7 @@ static struct slice without_steps(struct slice name)
 	size_t n = name.n, digits;
 
 	for (;;) {
-		for (digits = n;
-			digits > 0 && name.p[digits - 1] >= '0' && name.p[digits - 1] <= '9';)
+		for (digits = n; digits > 0 && ascii_digit(name.p[digits - 1]);)
 			digits--;
 		if (digits == 0 || (name.p[digits - 1] != '~' && name.p[digits - 1] != '^'))
 			return slice_head(name, n);

@@ -2,6 +2,7 @@
 
 #include <limits.h>
 
+#include "base/ascii.h"
 #include "base/percent.h"
 #include "base/str.h"
 
@@ -17,8 +18,7 @@ static bool has_control(struct slice s)
 
 static bool is_helper_char(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '+' || c == '-' || c == '.';
+	return ascii_alnum(c) || c == '+' || c == '-' || c == '.';
 }
 
 static size_t helper_len(struct slice s)
@@ -168,7 +168,7 @@ static struct slice without_port(struct slice s)
 
 	if (str_has(s, '/'))
 		return s;
-	while (n > 0 && s.p[n - 1] >= '0' && s.p[n - 1] <= '9')
+	while (n > 0 && ascii_digit(s.p[n - 1]))
 		n--;
 	return n > 0 && s.p[n - 1] == ':' ? slice_head(s, n - 1) : s;
 }

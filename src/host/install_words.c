@@ -1,5 +1,6 @@
 #include "host/install_words.h"
 
+#include "base/ascii.h"
 #include "base/str.h"
 
 #define WEB "https http"
@@ -72,11 +73,6 @@ static bool refuse(struct install_refusal *why, const char *rule)
 
 /* ---- bytes ---- */
 
-static bool plain(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 static bool in(const char *set, char c)
 {
 	return set && c != '\0' && strchr(set, c);
@@ -95,7 +91,7 @@ static bool holds_only(
 	struct slice s, const char *a, const char *b, const char *c, struct install_refusal *why)
 {
 	for (; s.n > 0; s = slice_from(s, 1))
-		if (!plain(s.p[0]) && !in(a, s.p[0]) && !in(b, s.p[0]) && !in(c, s.p[0])) {
+		if (!ascii_alnum(s.p[0]) && !in(a, s.p[0]) && !in(b, s.p[0]) && !in(c, s.p[0])) {
 			why->bad = character(s);
 			return refuse(why, not_held);
 		}
@@ -123,7 +119,7 @@ static size_t name_end(const struct world *w, struct slice s)
 {
 	size_t n = in(w->first, s.p[0]) ? 1 : 0;
 
-	while (n < s.n && (plain(s.p[n]) || in(w->name, s.p[n])))
+	while (n < s.n && (ascii_alnum(s.p[n]) || in(w->name, s.p[n])))
 		n++;
 	return n;
 }
@@ -159,7 +155,7 @@ static bool name_ok(const struct world *w, struct slice s, struct install_refusa
 	size_t n = name_end(w, s);
 	struct slice rest = slice_from(s, n);
 
-	if (!plain(s.p[0]) && !in(w->first, s.p[0]))
+	if (!ascii_alnum(s.p[0]) && !in(w->first, s.p[0]))
 		return refuse(why, "must begin with a letter or a digit");
 	if (rest.n > 0 && !in(w->marks, rest.p[0])) {
 		why->bad = character(rest);
@@ -183,7 +179,7 @@ static bool url_ok(const struct world *w, struct slice s, size_t colon, struct i
 {
 	size_t begin = colon;
 
-	while (begin > 0 && (plain(s.p[begin - 1]) || in("+.-", s.p[begin - 1])))
+	while (begin > 0 && (ascii_alnum(s.p[begin - 1]) || in("+.-", s.p[begin - 1])))
 		begin--;
 	if (!w->schemes)
 		return refuse(why, "must not be a URL: this manager takes none");
@@ -224,7 +220,7 @@ static bool path_ok(struct install_word *is, struct install_refusal *why)
 	for (struct slice s = is->path; s.n > 0; s = slice_from(s, 1)) {
 		char c = s.p[0];
 
-		if (plain(c) || in("._-+~@=,:%/", c) || (unsigned char)c >= 0x80)
+		if (ascii_alnum(c) || in("._-+~@=,:%/", c) || (unsigned char)c >= 0x80)
 			continue;
 		why->bad = character(s);
 		return refuse(why, not_held);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/ascii.h"
 #include "base/clock.h"
 #include "bounds.h"
 #include "host/dir_read.h"
@@ -40,7 +41,7 @@ static bool is_ours(const char *name)
 {
 	size_t n = strlen(name), suffix = sizeof(SUFFIX) - 1;
 
-	return name[0] >= '0' && name[0] <= '9' && n < OUTPUT_NAME && n > suffix &&
+	return ascii_digit(name[0]) && n < OUTPUT_NAME && n > suffix &&
 	       strcmp(name + n - suffix, SUFFIX) == 0;
 }
 

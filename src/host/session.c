@@ -1,5 +1,6 @@
 #include "host/session.h"
 
+#include "base/ascii.h"
 #include "base/random.h"
 #include "base/str.h"
 
@@ -38,7 +39,7 @@ bool session_is_id(struct slice s)
 	if (s.n != SESSION_ID_LEN)
 		return false;
 	for (size_t i = 0; i < s.n; i++) {
-		bool hex = (s.p[i] >= '0' && s.p[i] <= '9') || (s.p[i] >= 'a' && s.p[i] <= 'f');
+		bool hex = ascii_digit(s.p[i]) || (s.p[i] >= 'a' && s.p[i] <= 'f');
 
 		if (form[i] == '-' ? s.p[i] != '-' : !hex)
 			return false;

@@ -1,5 +1,6 @@
 #include "host/session_env.h"
 
+#include "base/ascii.h"
 #include "base/str.h"
 #include "bounds.h"
 
@@ -7,14 +8,7 @@ enum { NAME_MAX_SHOWN = 100 };
 
 static bool is_name(struct slice s)
 {
-	for (size_t i = 0; i < s.n; i++) {
-		bool digit = s.p[i] >= '0' && s.p[i] <= '9';
-		char c = (char)(s.p[i] | 0x20);
-
-		if (!(c >= 'a' && c <= 'z') && s.p[i] != '_' && !(digit && i > 0))
-			return false;
-	}
-	return s.n > 0;
+	return s.n > 0 && str_only(s, "_") && !ascii_digit(s.p[0]);
 }
 
 static const char *const *refuse(struct buf *why, struct slice name, const char *reason)

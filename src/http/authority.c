@@ -5,35 +5,6 @@
 #include "bounds.h"
 #include "http/head.h"
 
-static char lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
-}
-
-static bool is_alnum(char c)
-{
-	return (lower(c) >= 'a' && lower(c) <= 'z') || (c >= '0' && c <= '9');
-}
-
-static bool only(struct slice s, const char *marks)
-{
-	for (size_t i = 0; i < s.n; i++)
-		if (!is_alnum(s.p[i]) && (!s.p[i] || !strchr(marks, s.p[i])))
-			return false;
-	return s.n > 0;
-}
-
-static bool same(struct slice a, struct slice b)
-{
-	size_t i = 0;
-
-	if (a.n != b.n)
-		return false;
-	while (i < a.n && lower(a.p[i]) == lower(b.p[i]))
-		i++;
-	return i == a.n;
-}
-
 /* Puts the host into a, *rest becomes what follows it. */
 static bool host_take(struct slice *rest, struct authority *a)
 {
@@ -51,7 +22,7 @@ static bool host_take(struct slice *rest, struct authority *a)
 		i++;
 	a->host = slice_head(*rest, i);
 	*rest = slice_from(*rest, i);
-	return only(a->host, ".-_");
+	return a->host.n > 0 && str_only(a->host, ".-_");
 }
 
 /* ":8080"; an empty port is the default one. */
@@ -98,7 +69,7 @@ bool authority_parse_origin(struct slice s, struct authority *a)
 {
 	struct slice scheme = slice_head(s, scheme_end(s));
 
-	if (scheme.n == s.n || !only(scheme, "+-."))
+	if (scheme.n == s.n || scheme.n == 0 || !str_only(scheme, "+-."))
 		return false;
 	if (!authority_parse(slice_from(s, scheme.n + sizeof("://") - 1), a))
 		return false;
@@ -133,12 +104,12 @@ bool authority_parse_url(struct slice url, struct authority *a, struct slice *pa
 
 bool authority_same_host(const struct authority *a, const struct authority *b)
 {
-	return same(a->host, b->host);
+	return str_same(a->host, b->host);
 }
 
 bool authority_same_origin(const struct authority *a, const struct authority *b)
 {
-	return same(a->scheme, b->scheme) && authority_same_host(a, b) && a->port == b->port;
+	return str_same(a->scheme, b->scheme) && authority_same_host(a, b) && a->port == b->port;
 }
 
 bool authority_is_loopback(const struct authority *a)

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "base/ascii.h"
 #include "bounds.h"
 
 enum {
@@ -26,17 +27,9 @@ void chunked_init(struct chunked *c)
 	*c = (struct chunked){ .state = SIZE };
 }
 
-static int hex(char b)
-{
-	if (b >= '0' && b <= '9')
-		return b - '0';
-	b |= 0x20;
-	return b >= 'a' && b <= 'f' ? b - 'a' + 10 : -1;
-}
-
 static int size_byte(struct chunked *c, char b)
 {
-	int v = hex(b);
+	int v = ascii_hex(b);
 
 	if (v >= 0) {
 		c->left = c->left << 4 | (uint64_t)v;

@@ -33,11 +33,6 @@ struct slice http_line_take(struct slice *rest)
 	return line;
 }
 
-static char lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
-}
-
 bool http_same(struct slice a, const char *b)
 {
 	return str_same(a, slice_of(b));
@@ -45,16 +40,7 @@ bool http_same(struct slice a, const char *b)
 
 bool http_is_token(struct slice s)
 {
-	static const char marks[] = "!#$%&'*+-.^_`|~";
-
-	for (size_t i = 0; i < s.n; i++) {
-		char c = lower(s.p[i]);
-
-		if (!(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') &&
-			!memchr(marks, c, sizeof(marks) - 1))
-			return false;
-	}
-	return s.n > 0;
+	return s.n > 0 && str_only(s, "!#$%&'*+-.^_`|~");
 }
 
 bool http_is_value(struct slice s)

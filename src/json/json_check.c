@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "base/ascii.h"
 #include "base/str.h"
 #include "json/json_scan.h"
 #include "bounds.h"
@@ -42,16 +43,6 @@ void json_check_init(struct json_check *c)
 static bool is_blank(unsigned char b)
 {
 	return b == ' ' || b == '\n' || b == '\r' || b == '\t';
-}
-
-static bool is_digit(unsigned char b)
-{
-	return b >= '0' && b <= '9';
-}
-
-static bool is_hex(unsigned char b)
-{
-	return is_digit(b) || ((b | 0x20) >= 'a' && (b | 0x20) <= 'f');
 }
 
 static bool in_object(const struct json_check *c)
@@ -116,7 +107,7 @@ static int value_byte(struct json_check *c, unsigned char b)
 	case 'n':
 		return open_literal(c, "ull");
 	default:
-		return b == '-' || is_digit(b) ? open_number(c, b) : MALFORMED;
+		return b == '-' || ascii_digit(b) ? open_number(c, b) : MALFORMED;
 	}
 }
 
@@ -205,7 +196,7 @@ static int escape_byte(struct json_check *c, unsigned char b)
 
 static int hex_byte(struct json_check *c, unsigned char b)
 {
-	if (!is_hex(b))
+	if (ascii_hex(b) < 0)
 		return MALFORMED;
 	return --c->sub > 0 ? HEX : STRING;
 }
@@ -224,19 +215,19 @@ static int number_byte(struct json_check *c, unsigned char b)
 {
 	switch (c->state) {
 	case MINUS:
-		return b == '0' ? ZERO : is_digit(b) ? WHOLE : MALFORMED;
+		return b == '0' ? ZERO : ascii_digit(b) ? WHOLE : MALFORMED;
 	case POINT:
-		return is_digit(b) ? FRACTION : MALFORMED;
+		return ascii_digit(b) ? FRACTION : MALFORMED;
 	case EXPONENT:
 		if (b == '+' || b == '-')
 			return EXPONENT_SIGN;
-		return is_digit(b) ? EXPONENT_DIGITS : MALFORMED;
+		return ascii_digit(b) ? EXPONENT_DIGITS : MALFORMED;
 	case EXPONENT_SIGN:
-		return is_digit(b) ? EXPONENT_DIGITS : MALFORMED;
+		return ascii_digit(b) ? EXPONENT_DIGITS : MALFORMED;
 	case ZERO:
 		break;
 	default:
-		if (is_digit(b))
+		if (ascii_digit(b))
 			return c->state;
 	}
 	if (b == '.' && (c->state == ZERO || c->state == WHOLE))

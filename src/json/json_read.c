@@ -152,30 +152,20 @@ int json_next(const struct json *d, int in, int at)
 	return i < d->n && d->tok[i].t.start < d->tok[in].t.end ? i : -1;
 }
 
-static uint32_t hex4(const char *p)
-{
-	uint32_t v = 0;
-	int i;
-
-	for (i = 0; i < 4; i++)
-		v = v << 4 | (uint32_t)(p[i] <= '9' ? p[i] - '0' : (p[i] | 0x20) - 'a' + 10);
-	return v;
-}
-
 /*
  * The code point of the \u escape at s (json_check has seen its digits) and in *used its length,
  * the second half of a pair included; -EILSEQ for a lone surrogate.
  */
 static int32_t unicode_escape(struct slice s, size_t *used)
 {
-	uint32_t c = hex4(s.p + 2), low;
+	uint32_t c = json_hex4(s.p + 2), low;
 
 	*used = 6;
 	if (c < 0xd800 || c > 0xdfff)
 		return (int32_t)c;
 	if (c > 0xdbff || s.n < 12 || s.p[6] != '\\' || s.p[7] != 'u')
 		return -EILSEQ;
-	low = hex4(s.p + 8);
+	low = json_hex4(s.p + 8);
 	if (low < 0xdc00 || low > 0xdfff)
 		return -EILSEQ;
 	*used = 12;

@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "base/ascii.h"
 #include "base/slice.h"
 
 #define JSON_EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
@@ -70,6 +71,16 @@ static inline size_t json_plain_run(struct slice s)
 	while (i < s.n && json_plain(s.p[i]))
 		i++;
 	return i;
+}
+
+/* Four hex digits, which json_check has seen. */
+static inline uint32_t json_hex4(const char *p)
+{
+	uint32_t v = 0;
+
+	for (int i = 0; i < 4; i++)
+		v = v << 4 | (uint32_t)ascii_hex(p[i]);
+	return v;
 }
 
 #endif

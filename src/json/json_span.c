@@ -3,21 +3,12 @@
 #include "base/str.h"
 #include "json/json_scan.h"
 
-static unsigned hex_digit(char c)
-{
-	return (unsigned)(c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10);
-}
-
 /* The value of the \u escape at the start of s, or -1 when none stands there. */
 static int u_escape(struct slice s)
 {
-	unsigned v = 0;
-
 	if (s.n < 6 || s.p[0] != '\\' || s.p[1] != 'u')
 		return -1;
-	for (int i = 2; i < 6; i++)
-		v = v << 4 | hex_digit(s.p[i]);
-	return (int)v;
+	return (int)json_hex4(s.p + 2);
 }
 
 static struct json_span escape(struct slice s)

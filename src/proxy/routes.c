@@ -193,26 +193,12 @@ void names_correct(enum names n, struct slice words)
 	names[n] = words;
 }
 
-static char lower(char c)
-{
-	return c >= 'A' && c <= 'Z' ? (char)(c + 32) : c;
-}
-
-static bool same(struct slice a, struct slice b)
-{
-	size_t i = 0;
-
-	while (i < a.n && i < b.n && lower(a.p[i]) == lower(b.p[i]))
-		i++;
-	return i == a.n && i == b.n;
-}
-
 bool names_have(enum names n, struct slice word)
 {
 	struct slice list = names_of(n);
 
 	while (list.n)
-		if (same(str_word(&list), word) && word.n)
+		if (str_same(str_word(&list), word) && word.n)
 			return true;
 	return false;
 }

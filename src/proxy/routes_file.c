@@ -7,17 +7,11 @@
 
 enum { PATH_TEMPLATE_MAX = 256 };
 
-static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-
 /* --- what stands in a line --- */
 
 static bool name_ok(struct slice s)
 {
-	size_t i = 0;
-
-	while (i < s.n && memchr(letters, s.p[i], sizeof(letters) - 1))
-		i++;
-	return s.n > 0 && s.n <= WIRE_NAME_MAX && i == s.n;
+	return s.n > 0 && s.n <= WIRE_NAME_MAX && str_only(s, "-_");
 }
 
 static const char *method_known(struct slice word)

@@ -1,5 +1,6 @@
 #include "tls/fingerprint.h"
 
+#include "base/ascii.h"
 #include "base/base64.h"
 #include "base/str.h"
 
@@ -8,20 +9,12 @@ enum {
 	WITH_COLONS = 3 * HASH_SIZE - 1,
 };
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 'a' ^ 'A';
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* step: 2, or 3 with a colon behind each byte but the last. */
 static bool hex_parse(struct slice s, size_t step, unsigned char *out)
 {
 	for (size_t i = 0; i < HASH_SIZE; i++) {
 		const char *p = s.p + i * step;
-		int high = hex_digit(p[0]), low = hex_digit(p[1]);
+		int high = ascii_hex(p[0]), low = ascii_hex(p[1]);
 
 		if (high < 0 || low < 0 || (step == 3 && i + 1 < HASH_SIZE && p[2] != ':'))
 			return false;

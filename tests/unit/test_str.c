@@ -1,6 +1,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <limits.h>
 
 #include "base/str.h"
 
@@ -358,6 +359,25 @@ static void a_cut_text_ends_and_begins_with_whole_characters(void **state)
 	assert_int_equal(utf8_whole(LIT("\xff")).n, 1);
 }
 
+static void test_what_is_made_of_letters_digits_and_marks_alone(void **state)
+{
+	(void)state;
+	assert_true(str_only(LIT("aZ09-_"), "-_"));
+	assert_true(str_only(LIT(""), ""));
+	assert_false(str_only(LIT("a-b"), "_"));
+	assert_false(str_only(LIT("a b"), "-_"));
+	assert_false(str_only(LIT("a\0b"), "-_"));
+	assert_false(str_only(LIT("\xc3\xa4"), "-_"));
+	for (int c = CHAR_MIN; c <= CHAR_MAX; c++) {
+		char byte = (char)c;
+
+		assert_int_equal(str_only((struct slice){ &byte, 1 }, ""),
+			c > 0 && memchr("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuv"
+					"wxyz",
+					 c, 62));
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -383,6 +403,7 @@ int main(void)
 		cmocka_unit_test(hex_is_lower_case_and_ended),
 		cmocka_unit_test(slices_compare_by_bytes_and_length),
 		cmocka_unit_test(a_cut_text_ends_and_begins_with_whole_characters),
+		cmocka_unit_test(test_what_is_made_of_letters_digits_and_marks_alone),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
