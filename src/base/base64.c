@@ -74,7 +74,7 @@ static bool get_group(struct slice digits, const char *last, struct buf *out)
 
 static bool get_digits(struct slice text, const char *last, struct buf *out)
 {
-	for (; text.n > 0; text = slice_from(text, text.n < 4 ? text.n : 4))
+	for (; text.n > 0; text = slice_from(text, at_most(text.n, 4)))
 		if (!get_group(slice_head(text, 4), last, out))
 			return false;
 	return !out->failed;

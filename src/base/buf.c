@@ -57,11 +57,6 @@ static size_t page_size(void)
 	return size;
 }
 
-static size_t at_most(size_t n, size_t max)
-{
-	return n < max ? n : max;
-}
-
 /* What stays open after a reset and is not charged. */
 static size_t keep_size(const struct buf *b)
 {

@@ -19,6 +19,11 @@ struct slice {
 /* The two arguments of "%.*s". */
 #define SLICE(s) (int)(s).n, (s).p
 
+static inline size_t at_most(size_t n, size_t max)
+{
+	return n < max ? n : max;
+}
+
 static inline struct slice slice_of(const char *s)
 {
 	return (struct slice){ s, strlen(s) };
@@ -34,7 +39,7 @@ static inline struct slice slice_from(struct slice s, size_t at)
 /* At most the first n bytes. */
 static inline struct slice slice_head(struct slice s, size_t n)
 {
-	return (struct slice){ s.p, s.n < n ? s.n : n };
+	return (struct slice){ s.p, at_most(s.n, n) };
 }
 
 static inline bool slice_eq(struct slice a, struct slice b)

@@ -54,7 +54,7 @@ static size_t show(struct line_range *r, struct slice s)
 	size_t fits = fitting(r, s), n = pass(r, slice_head(s, fits), r->end);
 
 	r->over += n > r->room ? (unsigned)(n - r->room) : 0;
-	r->room -= n < r->room ? n : r->room;
+	r->room -= at_most(n, r->room);
 	if (n > 0) {
 		if (r->first == 0)
 			r->first = r->from;

@@ -16,7 +16,7 @@ enum {
 
 static char part[16 * KIB]; /* of the file, on its way */
 
-static int64_t at_most(int64_t n, int64_t max)
+static int64_t smaller(int64_t n, int64_t max)
 {
 	return n < max ? n : max;
 }
@@ -47,7 +47,7 @@ static int put_at(struct output *o, struct slice s, int64_t at)
 /* Up to n bytes of the file, in `part`. */
 static struct slice look_at(struct output *o, int64_t at, int64_t n)
 {
-	ssize_t got = pread(o->fd, part, (size_t)at_most(n, sizeof(part)), at);
+	ssize_t got = pread(o->fd, part, (size_t)smaller(n, sizeof(part)), at);
 
 	return (struct slice){ part, got > 0 ? (size_t)got : 0 };
 }
@@ -112,11 +112,11 @@ static int make_room(struct output *o)
 	int r;
 
 	if (o->omitted == 0) {
-		o->head = line_end_before(o, o->head, at_most(LINE_LOOK, (o->head - o->start) / 2));
+		o->head = line_end_before(o, o->head, smaller(LINE_LOOK, (o->head - o->start) / 2));
 		tail = o->head;
 	}
 	keep = (o->max - o->head - MARK_LEN) / 2;
-	from = line_start_after(o, o->size - keep, at_most(LINE_LOOK, keep / 2));
+	from = line_start_after(o, o->size - keep, smaller(LINE_LOOK, keep / 2));
 	o->omitted += (uint64_t)(from - tail);
 	r = move_down(o, from, o->head + MARK_LEN);
 	return r < 0 ? r : put_mark(o);

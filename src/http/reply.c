@@ -181,7 +181,7 @@ static int body_begin(struct http_reply *r)
 /* Another protocol is found out by its first bytes: its lines may never end. */
 static bool begins_as_http(struct slice s)
 {
-	return memcmp(s.p, "HTTP/", s.n < 5 ? s.n : 5) == 0;
+	return memcmp(s.p, "HTTP/", at_most(s.n, 5)) == 0;
 }
 
 static int head_take(struct http_reply *r, struct slice *in)

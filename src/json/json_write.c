@@ -184,7 +184,7 @@ static struct moved escape_part(struct jw *w, char *to, struct slice s, size_t n
  */
 static size_t put_part(struct jw *w, struct slice s)
 {
-	size_t n = s.n < PART ? s.n : PART, room = (w->out->max - w->out->len) / GROWTH;
+	size_t n = at_most(s.n, PART), room = (w->out->max - w->out->len) / GROWTH;
 	char last[GROWTH];
 	struct moved m;
 

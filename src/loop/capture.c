@@ -12,11 +12,6 @@ enum {
 	LOOK_BACK = 4096, /* of capture_last_line, which may be asked four times a second */
 };
 
-static size_t at_most(size_t n, size_t max)
-{
-	return n < max ? n : max;
-}
-
 static size_t head_size(const struct capture *c)
 {
 	return c->keep / 2;

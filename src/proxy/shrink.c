@@ -23,11 +23,6 @@ size_t shrink_room(size_t keep)
 	return 2 * JSON_ESCAPE_MAX * keep + SLACK;
 }
 
-static size_t at_most(size_t n, size_t max)
-{
-	return n < max ? n : max;
-}
-
 static struct slice text_from(const struct shrink *s, size_t from)
 {
 	return (struct slice){ s->out->p + from, s->out->len - from };
