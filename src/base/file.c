@@ -73,6 +73,16 @@ int write_all(int fd, struct slice s)
 	return 0;
 }
 
+void file_close(int *fd)
+{
+	int saved = errno;
+
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	errno = saved;
+}
+
 /* r is what a sync gave. A disk that is full or over its quota may say so only now. */
 static int synced(int r)
 {

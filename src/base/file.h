@@ -22,7 +22,6 @@ int create_file(const char *path, mode_t mode, struct slice text)
  * or the other whole. Its owner stays, where we may give a file away, and so does a group that
  * alone may read it besides. A link is not followed but replaced; what is neither a file nor a link
  * is left alone, -EMEDIUMTYPE. 0 or -errno.
-the old one)
  */
 int replace_file(const char *path, mode_t mode, struct slice text)
 	__attribute__((warn_unused_result));
@@ -48,5 +47,7 @@ int sync_fd(int fd) __attribute__((warn_unused_result));
 int sync_all(int dir) __attribute__((warn_unused_result));
 
 int write_all(int fd, struct slice s) __attribute__((warn_unused_result)); /* 0 or -errno */
+/* Closes *fd unless it is -1, and makes it -1. errno stays as it is. */
+void file_close(int *fd);
 
 #endif

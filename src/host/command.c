@@ -1,8 +1,8 @@
 #include "host/command.h"
 
 #include <errno.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "base/url_secret.h"
 #include "bounds.h"
 #include "host/host.h"
@@ -60,8 +60,7 @@ void command_cleanup(struct job *j)
 	timer_clear(&c->tick);
 	capture_close(&c->out);
 	capture_close(&c->err);
-	if (c->cwd >= 0)
-		close(c->cwd);
+	file_close(&c->cwd);
 }
 
 void command_arg(struct command *c, const char *word)

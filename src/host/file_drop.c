@@ -4,7 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "host/file_meta.h"
+#include "base/file.h"
 #include "bounds.h"
 
 enum {

@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "bounds.h"
 #include "host/dir_read.h"
-#include "host/file_meta.h"
 #include "host/files.h"
 #include "host/list_out.h"
 #include "host/list_row.h"

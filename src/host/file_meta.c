@@ -87,13 +87,3 @@ void file_tmp_name(char name[FILE_TMP_NAME])
 	buf_printf(&b, ".sandstorm-%s.tmp", hex);
 	name[b.len] = '\0';
 }
-
-void file_close(int *fd)
-{
-	int saved = errno;
-
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-	errno = saved;
-}

@@ -27,7 +27,4 @@ enum { FILE_TMP_NAME = 32 };
 /* A name for a temporary file that nobody else uses: ".sandstorm-<16 hex digits>.tmp". */
 void file_tmp_name(char name[FILE_TMP_NAME]);
 
-/* Closes *fd unless it is -1, and makes it -1. errno stays as it is. */
-void file_close(int *fd);
-
 #endif

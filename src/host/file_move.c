@@ -10,6 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "bounds.h"
 #include "host/file_drop.h"
 #include "host/file_meta.h"

@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "bounds.h"
 #include "host/file_kind.h"
-#include "host/file_meta.h"
 #include "host/files.h"
 #include "host/host.h"
 #include "host/line_range.h"

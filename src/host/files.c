@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "host/file_drop.h"
-#include "host/file_meta.h"
 #include "host/host.h"
 #include "host/path.h"
 

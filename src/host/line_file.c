@@ -30,7 +30,5 @@ int line_file_trim(struct line_file *f)
 
 void line_file_close(struct line_file *f)
 {
-	if (f->fd >= 0)
-		close(f->fd);
-	f->fd = -1;
+	file_close(&f->fd);
 }

@@ -5,6 +5,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/str.h"
 #include "bounds.h"
 
@@ -256,9 +257,7 @@ void output_end(struct output *o, struct slice last_line)
 
 void output_close(struct output *o)
 {
-	if (o->fd >= 0)
-		close(o->fd);
-	o->fd = -1;
+	file_close(&o->fd);
 }
 
 void output_drop(struct output *o)

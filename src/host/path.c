@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/str.h"
 #include "host/host.h"
 #include "host/path_text.h"
@@ -65,8 +66,7 @@ static int open_dir_at(int dir, const char *name)
 
 static void stand_on(struct walk *w, int fd)
 {
-	if (w->fd >= 0)
-		close(w->fd);
+	file_close(&w->fd);
 	w->fd = fd;
 }
 
@@ -280,8 +280,7 @@ static int find(const struct path_top *top, const char *base, struct place *p, s
 	w.pos = sizeof(w.rest) - 1 - n;
 	memcpy(w.rest + w.pos, below, n);
 	r = walk(&w, p);
-	if (w.fd >= 0)
-		close(w.fd);
+	file_close(&w.fd);
 	return r < 0 ? r : 0;
 }
 
@@ -294,9 +293,7 @@ int path_find(struct place *p, struct slice given, unsigned how)
 
 void place_close(struct place *p)
 {
-	if (p->dir >= 0)
-		close(p->dir);
-	p->dir = -1;
+	file_close(&p->dir);
 }
 
 int path_open_dir_within(const struct path_top *top, const char *base, struct place *p,

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "base/file.h"
-#include "host/file_meta.h"
 #include "host/root.h"
 #include "host/session_env.h"
 

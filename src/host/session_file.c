@@ -8,7 +8,6 @@
 
 #include "base/file.h"
 #include "base/log.h"
-#include "host/file_meta.h"
 #include "host/line_file.h"
 #include "host/session_log.h"
 #include "host/state_dir.h"
