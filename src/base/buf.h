@@ -73,6 +73,12 @@ static inline struct slice buf_all(const struct buf *b)
 	return (struct slice){ b->p, b->len };
 }
 
+/* What has come behind its first `at` bytes. */
+static inline struct slice buf_since(const struct buf *b, size_t at)
+{
+	return slice_from(buf_all(b), at);
+}
+
 /*
  * Formatting (fmt.c): a small subset of printf, so that no floating point comes with it.
  * Conversions: %s %.*s %c %d %u %x %ld %lu %lld %llu %zu %% and a field width with optional '-' or

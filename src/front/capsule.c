@@ -33,7 +33,7 @@ void capsule_put(struct buf *b, enum capsule_kind kind, struct slice payload)
 	size_t from = b->len;
 
 	base64url_put(b, (const unsigned char *)payload.p, payload.n);
-	hash_hmac(key_of(kind), slice_from(buf_all(b), from), mac);
+	hash_hmac(key_of(kind), buf_since(b, from), mac);
 	buf_putc(b, '.');
 	base64url_put(b, mac, sizeof(mac));
 }
@@ -57,7 +57,7 @@ static int open_payload(struct buf *mem, struct slice text, struct slice *payloa
 
 	if (!base64url_get(text, mem))
 		return mem->failed ? -ENOMEM : -EBADMSG;
-	*payload = slice_from(buf_all(mem), from);
+	*payload = buf_since(mem, from);
 	return 0;
 }
 

@@ -31,7 +31,7 @@ static int decode(struct slice raw, struct buf *mem, struct slice *out)
 	}
 	if (mem->failed)
 		return -ENOMEM;
-	*out = (struct slice){ mem->p + from, mem->len - from };
+	*out = buf_since(mem, from);
 	return well_formed(*out) ? 0 : -EBADMSG;
 }
 

@@ -64,7 +64,7 @@ int oauth_code_issue(const struct oauth_grant *g, int64_t now_ms, struct buf *b)
 	base64url_put(b, raw, sizeof(raw));
 	secret_wipe(raw, sizeof(raw));
 	*c = (struct code){ .until = now_ms + CODE_MS };
-	hash_sha256(slice_from(buf_all(b), from), c->hash);
+	hash_sha256(buf_since(b, from), c->hash);
 	hash_sha256(g->client_id, c->client);
 	hash_sha256(g->redirect_uri, c->redirect);
 	memcpy(c->challenge, g->challenge.p, CHALLENGE_SIZE);

@@ -77,7 +77,7 @@ static bool read_basic(const struct http_request *r, struct buf *mem, struct sli
 	buf_puts(mem, "id=");
 	if (!base64_get(str_trim(slice_from(value, 6)), mem))
 		return false;
-	text = slice_from(buf_all(mem), from);
+	text = buf_since(mem, from);
 	text = str_split(&text, ':');
 	if (form_pick(text, name, 1, &id, mem) < 0 || !id.p)
 		return false;

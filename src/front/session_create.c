@@ -139,7 +139,7 @@ static bool take_context(struct job *j, struct create *c, struct buf *why)
 	if (c->body.env >= 0)
 		json_pretty(&j->out, json_raw(&j->doc, c->body.env));
 	c->task = (struct slice){ j->out.p, at };
-	c->env = (struct slice){ j->out.p + at, j->out.len - at };
+	c->env = buf_since(&j->out, at);
 	if (j->out.failed || c->task.n > SESSION_CONTEXT_MAX)
 		buf_printf(why, "context: must be at most %d bytes", SESSION_CONTEXT_MAX);
 	else if (c->env.n > SESSION_ENV_BYTES)

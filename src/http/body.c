@@ -40,7 +40,7 @@ void upload_give(struct extra *x)
 
 struct slice body_all(const struct extra *x)
 {
-	return x->upload ? buf_all(&x->upload->text) : slice_from(buf_all(&x->in), x->head);
+	return x->upload ? buf_all(&x->upload->text) : buf_since(&x->in, x->head);
 }
 
 /* part may lie in the same memory, not before where it goes to. 0 or a status to refuse. */
@@ -121,7 +121,7 @@ int body_begin(struct http_conn *c, const struct http_head *h, size_t head, size
 void body_first(struct http_conn *c)
 {
 	struct extra *x = conn_extra(c);
-	struct slice body = slice_from(buf_all(&x->in), x->head);
+	struct slice body = buf_since(&x->in, x->head);
 	int r;
 
 	buf_cut(&x->in, x->head);

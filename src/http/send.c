@@ -106,7 +106,7 @@ static bool out_pending(const struct http_conn *c)
 /* What was copied, then the parts. 0 or -errno. */
 static int out_send(struct http_conn *c, struct extra *x)
 {
-	struct slice copied = slice_from(buf_all(&x->out), x->out_sent);
+	struct slice copied = buf_since(&x->out, x->out_sent);
 	int n = copied.n > 0, r = wire_send(c, &copied, &n);
 
 	if (r == 0 && n == 0) {

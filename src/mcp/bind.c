@@ -100,7 +100,7 @@ static const char *take_strings(struct job *j, int i, struct json *d, int array)
 		return strings_rule;
 	if (j->mem.failed)
 		return "is larger than the server's memory";
-	j->arg[i].str = (struct slice){ j->mem.p + from, j->mem.len - from };
+	j->arg[i].str = buf_since(&j->mem, from);
 	return NULL;
 }
 

@@ -189,7 +189,7 @@ static struct slice reason_of(struct master_call *c, const struct box *x)
 	if (!x->reason.n || !told.n)
 		return x->reason.n ? x->reason : told;
 	buf_printf(mem, "%.*s; the master says: %.*s", SLICE(x->reason), SLICE(told));
-	return (struct slice){ mem->p + at, mem->len - at };
+	return buf_since(mem, at);
 }
 
 static void put_failed(struct jw *w, const struct boxes *b, struct master_call *c)

@@ -243,7 +243,7 @@ struct slice failure_masked(struct master_call *c, struct slice text)
 
 	mask_make(&m, c);
 	put_masked(out, &m, text, SENTENCE_MAX);
-	return (struct slice){ out->p + at, out->len - at };
+	return buf_since(out, at);
 }
 
 struct slice failure_sentence(struct master_call *c, const char *what)

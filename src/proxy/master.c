@@ -163,11 +163,6 @@ static void tick_start(struct master_call *c)
 
 /* --- sending --- */
 
-static struct slice since(const struct buf *b, size_t at)
-{
-	return (struct slice){ b->p + at, b->len - at };
-}
-
 /* Target and fields, behind the body in the job's memory. */
 static bool put_head(struct master_call *c)
 {
@@ -176,10 +171,10 @@ static bool put_head(struct master_call *c)
 	size_t at = mem->len;
 
 	request_put_target(mem, q->route, q->id);
-	c->http.target = since(mem, at);
+	c->http.target = buf_since(mem, at);
 	at = mem->len;
 	request_put_fields(mem, q->route, q->token);
-	c->http.fields = since(mem, at);
+	c->http.fields = buf_since(mem, at);
 	return !mem->failed;
 }
 

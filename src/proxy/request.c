@@ -155,7 +155,7 @@ static struct slice body_make(struct job *j, const struct route *r)
 	jw_close(&w);
 	if (!any || !method_has_body(r->method))
 		return (struct slice){ 0 };
-	return (struct slice){ j->mem.p + from, j->mem.len - from };
+	return buf_since(&j->mem, from);
 }
 
 /* --- the rest --- */

@@ -117,7 +117,7 @@ static enum step gone(struct job *j, const char *what, const char *how)
 	jw_str(&w, what, c->request.id);
 	jw_bool(&w, how, true);
 	jw_close(&w);
-	return tool_json(j, (struct slice){ j->mem.p + at, j->mem.len - at });
+	return tool_json(j, buf_since(&j->mem, at));
 }
 
 static enum step killed(struct job *j)

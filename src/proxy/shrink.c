@@ -25,7 +25,7 @@ size_t shrink_room(size_t keep)
 
 static struct slice text_from(const struct shrink *s, size_t from)
 {
-	return (struct slice){ s->out->p + from, s->out->len - from };
+	return buf_since(s->out, from);
 }
 
 static void settle_head(struct shrink *s)

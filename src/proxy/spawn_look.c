@@ -21,8 +21,7 @@ static void give_up_late(struct spawn *s)
 	buf_printf(mem, "did not start within %lld s", (long long)(waited + 500) / 1000);
 	if (s->error_len)
 		buf_printf(mem, "; looking at it failed: %.*s", (int)s->error_len, s->error);
-	boxes_give_up(&s->boxes,
-		master_hold(&s->call, (struct slice){ mem->p + at, mem->len - at }), true);
+	boxes_give_up(&s->boxes, master_hold(&s->call, buf_since(mem, at)), true);
 }
 
 static void note_error(struct spawn *s, struct slice why)

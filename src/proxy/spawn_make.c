@@ -156,7 +156,7 @@ static struct slice body_make(struct spawn *s, const struct route *r)
 				&w, j, i, wire_name(m.names, i == SPAWN_TAG ? s->alias : 0));
 	}
 	jw_close(&w);
-	return (struct slice){ j->mem.p + from, j->mem.len - from };
+	return buf_since(&j->mem, from);
 }
 
 enum step spawn_make(struct job *j)

@@ -65,7 +65,7 @@ static enum step answer(struct job *j, bool found)
 	if (!found && s->error_len)
 		jw_str(&w, "last_error", (struct slice){ s->error, s->error_len });
 	jw_close(&w);
-	return tool_json(j, (struct slice){ j->mem.p + at, j->mem.len - at });
+	return tool_json(j, buf_since(&j->mem, at));
 }
 
 static void put_progress(struct job *j, struct buf *b)
@@ -146,7 +146,7 @@ static enum step script_failed(struct job *j, int64_t code, struct slice err)
 
 	buf_printf(&j->mem, "looking into the file failed with exit code %lld: %.*s",
 		(long long)code, SLICE(slice_head(str_trim(err), ERROR_MAX)));
-	return look_failed(j, (struct slice){ j->mem.p + at, j->mem.len - at });
+	return look_failed(j, buf_since(&j->mem, at));
 }
 
 /* text: size of the file, line end, what was read; or nothing: there is no file. */
@@ -253,7 +253,7 @@ static struct slice body_make(struct job *j, const struct route *r, int64_t left
 	request_put_number(&w, wire_name(route_wire(r, "timeout_secs"), 0),
 		seconds < LOOK_TIMEOUT_S ? seconds : LOOK_TIMEOUT_S);
 	jw_close(&w);
-	return (struct slice){ j->mem.p + at, j->mem.len - at };
+	return buf_since(&j->mem, at);
 }
 
 static enum step look(struct job *j)

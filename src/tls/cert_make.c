@@ -224,7 +224,7 @@ static bool put_signature(struct buf *b, size_t from, const struct making *m)
 	unsigned char hash[HASH_SIZE], mem[TLS_KEY_SIGNATURE_MAX];
 	struct slice signature;
 
-	hash_sha256(slice_from(buf_all(b), from), hash);
+	hash_sha256(buf_since(b, from), hash);
 	signature = tls_key_sign(m->signer, hash, mem);
 	put_algorithm(b, m);
 	der_put_bits(b, signature);

@@ -27,7 +27,7 @@ static int root_add(struct tls_roots *r, size_t from, struct buf *why)
 		buf_printf(why, "holds more than %d certificates", ROOTS_MAX);
 		return -EINVAL;
 	}
-	if (cert_parse(c, slice_from(buf_all(&r->der), from)) < 0)
+	if (cert_parse(c, buf_since(&r->der, from)) < 0)
 		return refuse(why, nth, "cannot be decoded");
 	if (c->key.type == CERT_KEY_OTHER)
 		return refuse(why, nth,
