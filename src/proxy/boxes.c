@@ -23,14 +23,13 @@ static struct slice member_raw(const struct json *d, int object, struct slice na
 	return json_raw(d, at);
 }
 
-/* State, reason and whether the object tells the token; the object itself is the caller's. */
+/* State and reason; the object itself is the caller's. */
 static void box_read(struct box *x, const struct json *d, int object, struct buf *mem)
 {
 	struct slice word, reason = reply_reason(d, object, mem);
 
 	x->life = reply_life(d, object, mem, &word);
 	note_told(x, reason.n ? reason : word);
-	x->token_inside = json_get(d, object, "token") >= 0;
 }
 
 static const char *take_one(struct boxes *b, const struct json *d, int object, struct buf *mem)
@@ -45,6 +44,7 @@ static const char *take_one(struct boxes *b, const struct json *d, int object, s
 	if (!x->end.id.n || x->end.id.n > SANDBOX_ID_MAX)
 		return "a sandbox has an unusable id";
 	x->token = member_raw(d, object, names_of(NAMES_TOKEN));
+	x->token_inside = json_get(d, object, "token") >= 0;
 	box_read(x, d, object, mem);
 	b->made++;
 	return NULL;
@@ -94,6 +94,7 @@ const char *boxes_take(struct boxes *b, struct master_call *c)
 	return why || b->made > before ? why : "it tells of no sandbox";
 }
 
+/* What does not tell the id is no better than what told of the sandbox when it was made. */
 bool box_look(struct box *x, struct master_call *c)
 {
 	struct json d;
@@ -101,8 +102,10 @@ bool box_look(struct box *x, struct master_call *c)
 	if (!reply_object(c).n || json_parse(&d, c->text.p, c->text.len, &c->job->mem) < 0)
 		return false;
 	box_read(x, &d, 0, &c->job->mem);
-	if (x->life == LIFE_STARTED)
+	if (x->life == LIFE_STARTED && json_get(&d, 0, "id") >= 0) {
+		x->token_inside = json_get(&d, 0, "token") >= 0;
 		x->object = master_hold(c, buf_all(&c->text));
+	}
 	return true;
 }
 

@@ -36,6 +36,17 @@ def test_it_answers_when_all_run(master, sandbox):
     assert all(list(box) == [*s.value("get_sandbox", sandbox_id=box["id"]), "token"] for box in boxes)
 
 
+@pytest.mark.parametrize("told", ["{}", '{"state":"running"}', '{"status":{"state":"running"},"pid":7}'])
+def test_a_look_that_tells_no_id_takes_none_away(master, sandbox, told):
+    """The answer was `{,"token":...}`, or a token without the sandbox it opens."""
+    m = master(start_after=0.3)
+    m.arm("shape", "GET", "/v1/sandboxes/", text=told, times=9)
+    s = sandbox(m)
+    (box,) = s.spawn()
+    assert box["id"] in m.world.sandboxes and [box["token"]] == m.world.tokens
+    assert s.exec(box, "echo", "hi")["stdout"] == "hi\n"
+
+
 def test_forty_at_once(master, sandbox):
     """Step 6: however many wait, at most 20 requests a second look after them."""
     m = master(start_after=1.0)
