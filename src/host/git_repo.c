@@ -58,11 +58,11 @@ static int look(struct place *p, const char *base, struct slice given)
 	return r;
 }
 
-/* git takes for a path whatever there is under that name, URL or not. */
+/* git takes for a path whatever there is under that name, or one it makes of it, URL or not. */
 static bool is_also_path(const char *base, struct slice url)
 {
 	struct place p;
-	int r = find(&p, base, str_split(&url, '/'), "");
+	int r = look(&p, base, str_split(&url, '/'));
 
 	return r == 0 || r == -EXDEV;
 }

@@ -56,6 +56,7 @@ def test_a_file_url_finds_no_way_around(host, workspace, secret, form):
 @pytest.mark.parametrize("link, url", [
     ("link", "link"), ("link", "./link"), ("link", "file://{}/link"), ("link", "file://{}/%6cink"), ("link.git", "link"),
     ("r/.git", "r"), ("up/r", "up/r"), ("a:b", "a:b"), ("https:", "https://x/y"),
+    ("a:b.git", "a:b"), ("a:b.bundle", "a:b"), ("a:b.git/.git", "a:b"), ("me@a:b.git", "me@a:b"),
     ("link.git", "link/"), ("link.git", "link/."), ("link.git", "x/../link"), ("link.bundle", "link/."),
     ("link.git", "file://{}/link/"), ("link/..git", "file://{}/link/."), ("link/..git", "file://{}/link/%2e"),
 ])
