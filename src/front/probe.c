@@ -16,6 +16,7 @@
 #include "front/probe_tls.h"
 #include "http/authority.h"
 #include "http/head.h"
+#include "http/https_url.h"
 #include "json/json.h"
 #include "tls/roots.h"
 #include "version.h"
@@ -61,8 +62,8 @@ static int url_parse(struct probe *p)
 	struct authority a;
 
 	if (!authority_parse_url(url, &a, &p->path))
-		return complain(
-			2, "health: %s is no URL such as http://127.0.0.1:8080/health", p->url);
+		return complain(2, "health: \"%s\" is no URL such as http://127.0.0.1:8080/health",
+			http_origin_shown(p->url));
 	if (!addresses_of(p, a.host))
 		return complain(2, "health: %.*s is a name; use a numeric address, or localhost",
 			SLICE(a.host));

@@ -80,13 +80,14 @@ static int make_room(struct write_state *s, struct slice content, size_t old)
 {
 	struct slice more = slice_from(content, old);
 	int r = 0;
+	bool sure =
+		content.n == 0 || fallocate(s->old, FALLOC_FL_KEEP_SIZE, 0, (off_t)content.n) == 0;
 
-	if (content.n > 0 && fallocate(s->old, FALLOC_FL_KEEP_SIZE, 0, (off_t)content.n) < 0 &&
-		(errno == ENOSPC || errno == EDQUOT))
+	if (!sure && (errno == ENOSPC || errno == EDQUOT))
 		r = -errno;
-	if (r == 0 && more.n > 0)
+	if (r == 0)
 		r = write_bytes(s->old, more, (off_t)old);
-	if (r == 0 && more.n > 0)
+	if (r == 0 && !sure && more.n > 0)
 		r = sync_fd(s->old);
 	if (r < 0)
 		(void)!ftruncate(s->old, s->st.st_size);

@@ -283,7 +283,8 @@ def test_a_url_that_is_none_is_a_mistake(ca, url, said):
 @pytest.mark.parametrize("url", ["https://me:s3cret@127.0.0.1", "http://me:s3cret@h", "me:s3cret@h", "https://s3cret@h?x=1"])
 def test_a_password_in_a_refused_url_is_not_told(ca, cli, url):
     """What a client started wrongly goes to its log: there the password stood."""
-    for done in (ca(url), cli("doctor", env={"SANDSTORM_URL": url}), cli("tools", env={"SANDSTORM_URL": url})):
+    for done in (ca(url), cli("doctor", env={"SANDSTORM_URL": url}), cli("tools", env={"SANDSTORM_URL": url}),
+                 cli("health", url)):
         assert "s3cret" not in done.stdout + done.stderr
     assert '"@' in ca(url).stderr
 
