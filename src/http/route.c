@@ -3,13 +3,17 @@
 
 /* --- refusing --- */
 
+#define TOO_LARGE(mib)                                                                             \
+	"Content too large: a body holds at most " mib " MiB, where no token is asked for 16 KiB"
+_Static_assert(REQUEST_MAX == 16 * MIB || REQUEST_MAX == 8 * MIB, "TOO_LARGE says so");
+
 static const struct {
 	int status;
 	const char *text;
 } refusals[] = {
 	// clang-format off
 	{ 408, "Request timeout: the request did not arrive in time" },
-	{ 413, "Content too large: a body holds at most 16 MiB, where no token is asked for 16 KiB" },
+	{ 413, REQUEST_MAX == 16 * MIB ? TOO_LARGE("16") : TOO_LARGE("8") },
 	{ 417, "Expectation failed: only 100-continue is known" },
 	{ 431, "Request head too large: at most 16 KiB and 100 fields" },
 	{ 501, "Transfer-Encoding not implemented: only chunked is known" },
