@@ -9,31 +9,29 @@
 
 const char *const secret_mcp[] = { "SANDSTORM_MCP_TOKEN", "MCP_AUTH_TOKEN", NULL };
 
+/* White space around it, the CR of a Windows file above all, could be in no header. */
+static int value_take(struct secret *s, struct slice value)
+{
+	value = str_trim(value);
+	if (value.n > SECRET_MAX)
+		return -E2BIG;
+	memcpy(s->text, value.p, value.n);
+	s->n = value.n;
+	return 1;
+}
+
 static int file_take(struct secret *s)
 {
 	char mem[SECRET_MAX];
 	struct buf b;
-	struct slice t;
 	int r;
 
 	buf_over(&b, mem, sizeof(mem));
 	r = read_file(s->path, &b);
-	if (r == 0) {
-		t = str_trim(buf_all(&b));
-		memcpy(s->text, t.p, t.n);
-		s->n = t.n;
-	}
+	if (r == 0)
+		r = value_take(s, buf_all(&b));
 	secret_wipe(mem, sizeof(mem));
-	return r < 0 ? r : 1;
-}
-
-static int value_take(struct secret *s, const char *value)
-{
-	s->n = strlen(value);
-	if (s->n > SECRET_MAX)
-		return -E2BIG;
-	memcpy(s->text, value, s->n);
-	return 1;
+	return r;
 }
 
 static const char *file_named(const char *name)
@@ -56,7 +54,7 @@ int secret_load(struct secret *s, const char *const *names)
 		s->name = *names;
 		value = env_get(*names);
 		if (value)
-			return value_take(s, value);
+			return value_take(s, slice_of(value));
 		value = file_named(*names);
 		if (value && str_c(slice_of(value), s->path, sizeof(s->path)) < 0)
 			return -ENAMETOOLONG;

@@ -19,8 +19,8 @@ struct secret {
 
 /*
  * The value of the first of names (ended by NULL) that is set, or the contents of the file that
- * NAME_FILE names; blanks at the end of a file are removed. 1: found, 0: none is set, -errno of the
- * file (its path is in s->path).
+ * NAME_FILE names, without blanks at its ends. 1: found, 0: none is set, -errno of the file (its
+ * path is in s->path).
  */
 int secret_load(struct secret *s, const char *const *names) __attribute__((warn_unused_result));
 /* For the token of serve: SANDSTORM_MCP_TOKEN, else MCP_AUTH_TOKEN. */

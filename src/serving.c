@@ -54,6 +54,11 @@ int cmd_stdio(int argc, char **argv)
 
 static struct secret mcp_token, session_token;
 
+static const char *unreadable(int err)
+{
+	return err == -E2BIG ? "it is too large" : strerror(-err);
+}
+
 /* 1, 0 when none is set, or -2 after a complaint. */
 static int secret_take(struct secret *s, const char *const *names)
 {
@@ -61,7 +66,7 @@ static int secret_take(struct secret *s, const char *const *names)
 
 	if (r < 0)
 		complain(2, "cannot read the token from %s_FILE %s: %s", s->name, s->path,
-			strerror(-r));
+			unreadable(r));
 	else if (r > 0 && s->n < TOKEN_MIN)
 		complain(2,
 			"%s%s%s: the token has %zu bytes, at least %d are needed; make one with: "
@@ -91,7 +96,7 @@ static int tokens_load(void)
 /* HUP: a rotated token takes effect; one that cannot be used does not. */
 static void secret_renew(struct secret *s)
 {
-	const struct log_field fields[] = { { "variable", slice_of(s->name) }, { 0 } };
+	struct log_field fields[] = { { "variable", slice_of(s->name) }, { 0 }, { 0 } };
 	static struct secret old;
 	int r;
 
@@ -101,8 +106,11 @@ static void secret_renew(struct secret *s)
 		log_event(LOG_INFO, "token reread", fields);
 		return;
 	}
+	if (r)
+		fields[1] = (struct log_field){ "why",
+			slice_of(r < 0 ? unreadable(r) : "the token is too short") };
 	log_event(LOG_WARN,
-		r == 0 ? "no token file to reread" : "token file not usable, the old token stays",
+		r ? "token file not usable, the old token stays" : "no token file to reread",
 		fields);
 	*s = old;
 }

@@ -155,6 +155,13 @@ def test_the_token_may_stand_in_a_file(web, tmp_path, text):
         assert authorized(w, f"Bearer {LONG}") and not authorized(w, "Bearer " + "x" * 20)
 
 
+@pytest.mark.parametrize("text", [f"{LONG}\r", f" {LONG} ", f"{LONG}\n"], ids=ascii)
+def test_blanks_around_the_token_in_the_environment_are_none_of_it(web, cli, text):
+    """`docker run --env-file` with a file of Windows: every client got 401, since no header can hold a CR."""
+    assert authorized(web(token=None, env={"SANDSTORM_MCP_TOKEN": text}), f"Bearer {LONG}")
+    complaint(cli("serve", env={"SANDSTORM_MCP_TOKEN": " " * 20}), "SANDSTORM_MCP_TOKEN", "0 bytes")
+
+
 def test_the_token_may_come_from_the_env_file(web, tmp_path):
     """Decision 61: /etc/sandstorm-mcp.env of the reference."""
     (tmp_path / "env").write_text(f"SANDSTORM_MCP_TOKEN='{LONG}'\n")
@@ -166,6 +173,8 @@ def test_a_token_file_that_cannot_be_used_is_told_by_name(cli, tmp_path):
     def start(path):
         return cli("serve", env={"SANDSTORM_MCP_TOKEN_FILE": str(path)})
     complaint(start(tmp_path / "none"), str(tmp_path / "none"), "No such file or directory")
+    (tmp_path / "long").write_text("x" * 5000)
+    complaint(start(tmp_path / "long"), str(tmp_path / "long"), "too large")
     complaint(start(tmp_path), str(tmp_path), "Is a directory")
     for text in ("", "\n\n", "short\n", "x" * 100_000):
         (tmp_path / "f").write_text(text)

@@ -290,12 +290,13 @@ def test_hup_rereads_the_token_file(web, tmp_path):
     assert "done" in first_text(c.answer().message()["result"])
 
 
-@pytest.mark.parametrize("spoil", [lambda path: path.write_text("short"), lambda path: path.unlink(),
-                                   lambda path: (path.unlink(), path.mkdir()),
-                                   lambda path: path.write_text("x" * 100_000)],
+@pytest.mark.parametrize("spoil, why", [(lambda path: path.write_text("short"), "the token is too short"),
+                                        (lambda path: path.unlink(), "No such file or directory"),
+                                        (lambda path: (path.unlink(), path.mkdir()), "Is a directory"),
+                                        (lambda path: path.write_text("x" * 100_000), "it is too large")],
                          ids=["short", "missing", "directory", "long"])
-def test_a_token_file_that_got_unusable_changes_nothing_and_is_told(web, tmp_path, spoil):
-    """Issue 4: nobody is locked out by a mistake."""
+def test_a_token_file_that_got_unusable_changes_nothing_and_is_told(web, tmp_path, spoil, why):
+    """Issue 4: nobody is locked out by a mistake, and the log says which one it was."""
     path = tmp_path / "token"
     path.write_text(TOKEN)
     w = web(token=None, env={"SANDSTORM_MCP_TOKEN_FILE": str(path)})
@@ -303,7 +304,9 @@ def test_a_token_file_that_got_unusable_changes_nothing_and_is_told(web, tmp_pat
     spoil(path)
     before = len(w.stderr_text())
     w.signal(signal.SIGHUP)
-    wait_until(lambda: "warn" in w.stderr_text()[before:].lower(), "a word about it")
+    wait_until(lambda: "\n" in w.stderr_text()[before:], "a line about it")
+    line = json.loads(w.stderr_text()[before:])
+    assert line["level"] == "warn" and line["variable"] == "SANDSTORM_MCP_TOKEN" and line["why"] == why, line
     assert w.result("ping") == {}
 
 
