@@ -65,10 +65,10 @@ enum {
 
 static const struct http_route routes[] = {
 	{ "/mcp", EVERY, gate_mcp, http_mcp_serve, REQUEST_MAX },
-	{ "/", GET, NULL, page_home_serve },
+	{ "/", GET, gate_open, page_home_serve },
 	{ "/health", GET, NULL, serve_health },
 	{ "/session/", EVERY, session_api_gate, session_api_serve, REQUEST_MAX },
-	{ "/ca.pem", GET, NULL, serve_ca },
+	{ "/ca.pem", GET, gate_open, serve_ca },
 	{ "/.well-known/oauth-protected-resource", READ, gate_open, oauth_serve_resource },
 	{ "/.well-known/oauth-protected-resource/mcp", READ, gate_open, oauth_serve_resource },
 	{ "/.well-known/oauth-authorization-server", READ, gate_open, oauth_serve_server },

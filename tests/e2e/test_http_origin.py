@@ -178,6 +178,8 @@ def test_hosts_can_be_listed(web, workspace):
     for host in ("evil.example", "mcp.example.com.evil.example", "xmcp.example.com", "localhost", 'a"b'):
         answer = w.post(WRITE, {"Host": host})
         assert answer.status in (403, 400) and answer.json()["error"], host
+        for target in ("/", "/ca.pem"):
+            assert w.exchange("GET", target, {"Host": host}).status in (403, 400), host
         assert w.exchange("GET", "/health", {"Host": host}).status in (200, 400)
     assert not (workspace / "made").exists()
 
