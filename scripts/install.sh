@@ -622,8 +622,14 @@ make_front() {
 	caddy=
 	[ -z "$domain" ] || [ -n "$(setting SANDSTORM_TLS_CERT "$new_env")" ] || ! packaged || caddy=1
 	[ "$init" != procd ] || return 0		# there UCI tells it
-	[ -n "$fresh" ] && [ -z "$caddy" ] && [ -z "$(setting SANDSTORM_TLS_CERT "$new_env")" ] || return 0
-	if [ -n "$domain" ]; then
+	[ -z "$caddy$(setting SANDSTORM_TLS_CERT "$new_env")" ] || return 0
+	if [ -z "$fresh" ]; then
+		# what stands there may be meant, with a proxy on another machine
+		is_loopback "${h:-127.0.0.1}" || [ -n "$domain$(setting SANDSTORM_PUBLIC_URL "$new_env")" ] ||
+			say "$h is served without TLS: others can read the token on its way. For https call $bin cert --host" \
+				"NAME,ADDRESS $tls, add SANDSTORM_TLS_CERT=$tls/server.pem and" \
+				"SANDSTORM_TLS_KEY=$tls/server.key to $env_file and call this again"
+	elif [ -n "$domain" ]; then
 		add SANDSTORM_MCP_HOST 0.0.0.0
 		p=$(setting SANDSTORM_MCP_PORT "$new_env")
 		add SANDSTORM_PUBLIC_URL "https://$domain:${p:-8080}"

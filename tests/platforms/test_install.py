@@ -385,6 +385,21 @@ def test_where_caddy_cannot_be_had_the_server_has_a_certificate_of_its_own(machi
         assert ("DNS", "mcp.example.com") in c.socket.getpeercert()["subjectAltName"]
 
 
+def test_a_machine_that_is_opened_to_the_lan_later_is_not_left_without_a_word(machine, systemd):
+    """The script said to change the address in the settings and to call it again, and then served the token in clear text."""
+    port = free_port()
+    assert "TLS" not in machine.install(MCP_PORT=port).stdout
+    machine.write(ENV, machine.read(ENV) + "SANDSTORM_MCP_HOST=0.0.0.0\n", 0o600)
+    said = machine.install().stdout
+    assert "0.0.0.0 is served without TLS" in said
+    cert = re.search(r"call (\S+) cert --host NAME,ADDRESS (\S+), add (\S+) and (\S+) to (\S+) and", said)
+    machine.run(cert[1], "cert", "--host", "localhost,127.0.0.1", cert[2])
+    machine.write(cert[5], machine.read(cert[5]) + f"{cert[3]}\n{cert[4]}\n", 0o600)
+    assert "without TLS" not in machine.install().stdout
+    context = ssl.create_default_context(cafile=machine.path(f"{cert[2]}/ca.pem"))
+    assert ask(port, machine.token(), context=context) == {}
+
+
 # what `ip addr` of busybox prints
 IP_ADDR = """1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536 qdisc noqueue qlen 1000
     link/loopback 00:00:00:00:00:00 brd 00:00:00:00:00:00
