@@ -114,9 +114,14 @@ def test_the_lines_that_change_the_token_end_the_old_one(web, binary, tmp_path):
     w = web(token=None, env={"SANDSTORM_MCP_TOKEN_FILE": str(path)})
     w.token = "an-old-token-0123456789"
     assert w.result("ping") == {}
-    lines = block("rotate").replace("/etc/sandstorm-mcp.token", str(path)).replace("$(pidof sandstorm-mcp)", str(w.pid))
+    pattern = re.search(r"pkill -HUP -o -f '(.+)'", block("rotate"))
+    lines = block("rotate").replace("/etc/sandstorm-mcp.token", str(path)).replace(pattern[0], f"kill -HUP {w.pid}")
     subprocess.run(["sh", "-euc", lines.replace("sandstorm-mcp token", f"{shlex.quote(str(binary))} token")], check=True)
     wait_until(lambda: "token reread" in w.stderr_text(), "the new token")
     assert w.post(message("ping")).status == 401
     w.token = path.read_text().strip()
     assert w.post(message("ping")).status == 200
+    # a server over stdio of the same machine would end at a HUP, and `kill "$(pidof ...)"` failed where there was one
+    words = Path(f"/proc/{w.pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    assert re.search(pattern[1], words) and not re.search(pattern[1], "/usr/local/bin/sandstorm-mcp --tools host ")
+    assert not re.search(pattern[1], block("rotate")) and pattern[0] in block("acme-begin")

@@ -83,7 +83,7 @@ def test_a_certificate_comes_and_is_renewed(servers, authority, binary, tmp_path
 
     told = authority(port)
     hook = place / "hook"
-    hook.write_text(hook.read_text().replace("pkill -HUP -x sandstorm-mcp", f"kill -HUP {web.pid}"))
+    hook.write_text(hook.read_text().replace("pkill -HUP -o -f '[s]andstorm-mcp serve'", f"kill -HUP {web.pid}"))
     lines = block("acme-run").replace("lego ", f"lego --server {told['server']} ", 1).replace(" renew ", " renew --days 9999 --no-random-sleep ")
     subprocess.run(["sh", "-euxc", "\n".join(lines.splitlines()[:2])], env={**env, **told}, check=True, timeout=60)
     wait_until(lambda: presented(web, cadata=authority.root()), "the public certificate is shown")
