@@ -175,7 +175,7 @@ static void put_started(struct jw *w, const char *key, const struct boxes *b)
 	jw_array(w, key);
 	for (int i = 0; i < b->made; i++)
 		if (b->box[i].life == LIFE_STARTED) {
-			if (brief)
+			if (brief || !b->box[i].object.n) /* no memory was left for it */
 				put_brief(w, &b->box[i]);
 			else
 				put_box(w, &b->box[i]);

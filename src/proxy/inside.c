@@ -21,7 +21,7 @@ enum { A_ID, A_ARGS, A_TIMEOUT, A_TOKEN };
 
 /*
  * A command that was ended by its time limit cannot be told from one that failed: the master may
- * drop the reason.
+ * drop the reason. One that gives a hint of its own knows better.
  */
 static bool maybe_timed_out(const struct job *j, struct slice object)
 {
@@ -31,7 +31,8 @@ static bool maybe_timed_out(const struct job *j, struct slice object)
 	struct json d;
 
 	return c->took_ms >= limit * 1000 && json_parse(&d, (char *)object.p, object.n, mem) == 0 &&
-	       json_int(&d, json_get(&d, 0, "exit_code"), &code) == 0 && code != 0;
+	       json_int(&d, json_get(&d, 0, "exit_code"), &code) == 0 && code != 0 &&
+	       json_get(&d, 0, "hint") < 0;
 }
 
 static enum step exec_answered(struct job *j)

@@ -3,6 +3,7 @@
 sandbox-tools.md section 9; P1, P2, P3, P20.
 """
 
+import json
 import statistics
 import time
 
@@ -28,6 +29,14 @@ def test_a_command_that_was_stopped_is_hinted_at(master, sandbox):
     assert stopped["hint"] == "the command may have been stopped by timeout_secs" and stopped["exit_code"] == -9
     assert "hint" not in s.value("exec_command", **script(box, "exit 5"), timeout_secs=1)
     assert "hint" not in s.value("exec_command", **script(box, "sleep 0.2"), timeout_secs=1)
+
+
+def test_a_hint_of_the_masters_own_stays_the_only_one(master, sandbox):
+    """A member that stands twice is no JSON to many readers."""
+    m, s, box = one_sandbox(master, sandbox)
+    own = {"stdout": "", "stderr": "", "exit_code": 124, "hint": "timed out"}
+    m.arm("shape", "POST", "/exec", text=json.dumps(own))
+    assert s.value("exec_command", **script(box, "exec sleep 60"), timeout_secs=1) == own
 
 
 def timed(s, tool):
