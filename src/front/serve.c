@@ -134,26 +134,20 @@ static int listen_given(const struct serve_config *c, unsigned *plain_port)
 	return r;
 }
 
-static int listen_here(const struct serve_config *c)
-{
-	int r = http_listen(c->host, c->port);
-
-	if (r == 0)
-		tell(c, c->host, c->port);
-	return r;
-}
-
 static int listen_all(const struct serve_config *c, unsigned *port)
 {
 	unsigned plain_port = c->plain_port;
 	int r;
 
 	*port = c->port;
-	r = c->sockets ? listen_given(c, &plain_port) : listen_here(c);
-	if (r < 0 || !plain_port)
-		return r;
-	*port = plain_port;
-	return http_listen_plain(c->host, plain_port);
+	r = c->sockets ? listen_given(c, &plain_port) : http_listen(c->host, c->port);
+	if (r == 0 && plain_port) {
+		*port = plain_port;
+		r = http_listen_plain(c->host, plain_port);
+	}
+	if (r == 0 && !c->sockets) /* who waits for this line finds all ports open */
+		tell(c, c->host, c->port);
+	return r;
 }
 
 int serve_start(const struct serve_config *c, unsigned *port)

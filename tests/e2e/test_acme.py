@@ -185,3 +185,4 @@ def test_a_port_beside_tls_that_is_taken_is_told_by_its_name(web, lan, folder, c
         "SANDSTORM_MCP_TOKEN": "0123456789abcdef", "SANDSTORM_TLS_CERT": lan / "server.pem",
         "SANDSTORM_TLS_KEY": lan / "server.key", "SANDSTORM_MCP_PORT": str(free_port())})
     assert done.returncode == 1 and "SANDSTORM_ACME_PORT" in done.stderr and str(plain.port) in done.stderr
+    assert "serving" not in done.stderr, "it says so when all ports are open: who waited for that found this one closed"
