@@ -189,6 +189,13 @@ class Process:
             fields = f.read().rpartition(")")[2].split()
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
+    def waited_seconds(self):
+        """For how long it could have gone on and others were on its processor; 0 where the kernel does not count that."""
+        with contextlib.suppress(OSError):
+            with open(f"/proc/{self.pid}/schedstat") as f:
+                return int(f.read().split()[1]) / 1e9
+        return 0.0
+
     def fd_count(self):
         return len(os.listdir(f"/proc/{self.pid}/fd"))
 
@@ -284,8 +291,9 @@ def pass_on(fifo, text=""):
 
 
 class Pings:
-    """Pings to a busy server and, one for one, to an idle one: how slow both are, the machine is. With them a test can say how
-    long a server may make others wait, on a machine that has other things to do as well."""
+    """Pings to a busy server and, one for one, to an idle one: how slow both are, the machine is, and for how long it lets a
+    server wait for a processor is no fault of that server. With them a test can say how long a server may make others wait, on a
+    machine that has other things to do as well."""
 
     def __init__(self, asked, idle):
         self._servers = asked, idle
@@ -296,9 +304,9 @@ class Pings:
 
     def once(self):
         for server, times in zip(self._servers, self._times):
-            began = time.monotonic()
+            began, waited = time.monotonic(), server.waited_seconds()
             assert server.result("ping", timeout=30) == {}
-            times.append(time.monotonic() - began)
+            times.append(time.monotonic() - began - (server.waited_seconds() - waited))
 
     def delay(self, nth=1):
         """How much longer the busy one's nth slowest answer took than the idle one's, in seconds."""
