@@ -37,12 +37,8 @@ static int file_take(struct secret *s)
 static const char *file_named(const char *name)
 {
 	char mem[64];
-	struct buf b;
 
-	buf_over(&b, mem, sizeof(mem));
-	buf_printf(&b, "%s_FILE", name);
-	buf_putc(&b, '\0');
-	return b.failed ? NULL : env_get(mem);
+	return str_printf(mem, sizeof(mem), "%s_FILE", name) < 0 ? NULL : env_get(mem);
 }
 
 int secret_load(struct secret *s, const char *const *names)

@@ -224,13 +224,9 @@ static void sign_ins_load(bool can_keep)
 {
 	static char path[PATH_MAX];
 	struct log_field fields[] = { { "file", slice_of(path) }, { "error" }, { 0 } };
-	struct buf b;
-	int r;
+	int r = str_printf(path, sizeof(path), "%s/sign-ins", state_dir_path());
 
-	buf_over(&b, path, sizeof(path));
-	buf_printf(&b, "%s/sign-ins", state_dir_path());
-	buf_putc(&b, '\0');
-	r = oauth_families_load(can_keep && !b.failed ? path : NULL);
+	r = oauth_families_load(can_keep && r == 0 ? path : NULL);
 	if (r == 0)
 		return;
 	fields[0].text = slice_of(path);

@@ -86,5 +86,7 @@ static inline struct slice buf_since(const struct buf *b, size_t at)
  */
 void buf_printf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void buf_vprintf(struct buf *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
+/* The same as a C string in mem of size bytes. 0, or -ENAMETOOLONG and an empty one. */
+int str_printf(char *mem, size_t size, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -156,13 +156,9 @@ static int keep_readers(const char *temp, const char *path)
 static int temp_name(const char *path, char *out, size_t size)
 {
 	char hex[2 * 4 + 1];
-	struct buf b;
 
 	random_hex(hex, 4);
-	buf_over(&b, out, size);
-	buf_printf(&b, "%s.%s", path, hex);
-	buf_putc(&b, '\0');
-	return b.failed ? -ENAMETOOLONG : 0;
+	return str_printf(out, size, "%s.%s", path, hex);
 }
 
 /* No device and no pipe loses its name to a file, nor does /dev/stdout, wherever that leads. */

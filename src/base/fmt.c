@@ -1,5 +1,6 @@
 #include "base/fmt.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -215,4 +216,17 @@ void buf_printf(struct buf *b, const char *fmt, ...)
 	va_start(ap, fmt);
 	buf_vprintf(b, fmt, ap);
 	va_end(ap);
+}
+
+int str_printf(char *mem, size_t size, const char *fmt, ...)
+{
+	struct buf b;
+	va_list ap;
+
+	buf_over(&b, mem, size - 1);
+	va_start(ap, fmt);
+	buf_vprintf(&b, fmt, ap);
+	va_end(ap);
+	mem[b.len] = '\0';
+	return b.failed ? -ENAMETOOLONG : 0;
 }

@@ -80,10 +80,7 @@ int meta_copy(int from, const struct stat *st, int to, unsigned how, struct buf 
 void file_tmp_name(char name[FILE_TMP_NAME])
 {
 	char hex[2 * NAME_BYTES + 1];
-	struct buf b;
 
 	random_hex(hex, NAME_BYTES);
-	buf_over(&b, name, FILE_TMP_NAME - 1);
-	buf_printf(&b, ".sandstorm-%s.tmp", hex);
-	name[b.len] = '\0';
+	str_printf(name, FILE_TMP_NAME, ".sandstorm-%s.tmp", hex);
 }

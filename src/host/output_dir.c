@@ -19,13 +19,10 @@
 void output_dir_name(char name[OUTPUT_NAME], pid_t pid)
 {
 	struct utc t;
-	struct buf b;
 
 	utc_from(&t, clock_unix());
-	buf_over(&b, name, OUTPUT_NAME);
-	buf_printf(&b, "%04d%02d%02d-%02d%02d%02d-%d" SUFFIX, t.year, t.month, t.day, t.hour,
-		t.minute, t.second, (int)pid);
-	buf_putc(&b, '\0');
+	str_printf(name, OUTPUT_NAME, "%04d%02d%02d-%02d%02d%02d-%d" SUFFIX, t.year, t.month, t.day,
+		t.hour, t.minute, t.second, (int)pid);
 }
 
 void output_dir_put(struct buf *b, const char *name)

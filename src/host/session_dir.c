@@ -16,22 +16,14 @@ enum { BELOW_MAX = sizeof("/" ALL "/") + SESSION_ID_LEN };
 /* "/sessions/<id>" */
 static void put_below(const struct session *s, char mem[BELOW_MAX])
 {
-	struct buf b;
-
-	buf_over(&b, mem, BELOW_MAX);
-	buf_printf(&b, "/" ALL "/%s", s->id);
-	buf_putc(&b, '\0');
+	str_printf(mem, BELOW_MAX, "/" ALL "/%s", s->id);
 }
 
 bool session_dir_path(const struct session *s, const char *below, char *mem, size_t size)
 {
 	const char *root = root_path();
-	struct buf b;
 
-	buf_over(&b, mem, size);
-	buf_printf(&b, "%s/" ALL "/%s%s", root[1] ? root : "", s->id, below);
-	buf_putc(&b, '\0');
-	return !b.failed;
+	return str_printf(mem, size, "%s/" ALL "/%s%s", root[1] ? root : "", s->id, below) == 0;
 }
 
 /* --- making --- */

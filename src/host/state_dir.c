@@ -21,7 +21,6 @@ int state_dir_setup(const char *configured)
 {
 	char here[PATH_MAX] = "";
 	const char *above = root_path(), *below = configured ? configured : BELOW_ROOT;
-	struct buf b;
 	int r = 0;
 
 	if (configured && configured[0] != '/')
@@ -33,10 +32,7 @@ int state_dir_setup(const char *configured)
 		above = here;
 	if (strcmp(above, "/") == 0)
 		above = "";
-	buf_over(&b, path, sizeof(path));
-	buf_printf(&b, "%s%s%s", above, below[0] == '/' ? "" : "/", below);
-	buf_putc(&b, '\0');
-	return b.failed ? -ENAMETOOLONG : 0;
+	return str_printf(path, sizeof(path), "%s%s%s", above, below[0] == '/' ? "" : "/", below);
 }
 
 const char *state_dir_path(void)

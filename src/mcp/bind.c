@@ -127,18 +127,15 @@ static const char *bind_strs(struct job *j, int i, int at)
 static const char *bounds_rule(const struct arg *a, int64_t value, int64_t unit)
 {
 	static char mem[96];
-	struct buf b;
 
 	if ((!a->min && !a->max) || (value >= a->min * unit && (!a->max || value <= a->max * unit)))
 		return NULL;
 	if (a->type == ARG_STR && value == 0)
 		return "must not be empty";
-	buf_over(&b, mem, sizeof(mem) - 1);
-	buf_printf(&b,
+	str_printf(mem, sizeof(mem),
 		a->type == ARG_STR ? "must have %lld to %lld bytes"
 				   : "must be between %lld and %lld",
 		(long long)a->min, (long long)a->max);
-	mem[b.len] = '\0';
 	return mem;
 }
 

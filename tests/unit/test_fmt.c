@@ -1,5 +1,6 @@
 #include "unit.h"
 
+#include <errno.h>
 #include <limits.h>
 
 #include "base/fmt.h"
@@ -174,6 +175,19 @@ static void a_sink_of_any_kind_gets_the_whole_text(void **state)
 	assert_int_equal(c.bytes, 100002);
 }
 
+static void a_c_string_is_whole_or_empty(void **state)
+{
+	char mem[6] = "befor";
+
+	(void)state;
+	assert_int_equal(str_printf(mem, sizeof(mem), "%s-%d", "a", 123), 0);
+	assert_string_equal(mem, "a-123");
+	assert_int_equal(str_printf(mem, sizeof(mem), "%s-%d", "a", 1234), -ENAMETOOLONG);
+	assert_string_equal(mem, "");
+	assert_int_equal(str_printf(mem, 1, "%s", ""), 0);
+	assert_string_equal(mem, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -187,6 +201,7 @@ int main(void)
 		cmocka_unit_test(no_string_prints_as_null),
 		cmocka_unit_test(a_zero_byte_can_be_printed),
 		cmocka_unit_test(what_does_not_fit_whole_is_not_written),
+		cmocka_unit_test(a_c_string_is_whole_or_empty),
 		cmocka_unit_test(a_sink_of_any_kind_gets_the_whole_text),
 	};
 
