@@ -302,10 +302,8 @@ def test_a_token_file_that_got_unusable_changes_nothing_and_is_told(web, tmp_pat
     w = web(token=None, env={"SANDSTORM_MCP_TOKEN_FILE": str(path)})
     w.token = TOKEN
     spoil(path)
-    before = len(w.stderr_text())
     w.signal(signal.SIGHUP)
-    wait_until(lambda: "\n" in w.stderr_text()[before:], "a line about it")
-    line = json.loads(w.stderr_text()[before:])
+    (line,) = wait_until(lambda: [line for line in w.log() if "token file" in line["msg"]], "a line about it")
     assert line["level"] == "warn" and line["variable"] == "SANDSTORM_MCP_TOKEN" and line["why"] == why, line
     assert w.result("ping") == {}
 
