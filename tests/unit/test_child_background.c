@@ -138,7 +138,9 @@ static void test_what_a_program_left_behind_can_still_be_ended(void **state)
 
 static void ended_while_running(void)
 {
-	start("trap 'echo bye; exit 4' TERM; sleep 60 & echo $!; wait");
+	/* as long as it is not sleep yet it has the shell's trap, and TERM would be lost on it */
+	start("trap 'echo bye; exit 4' TERM; sleep 60 &"
+	      "until read name < /proc/$!/comm && [ $name = sleep ]; do :; done; echo $!; wait");
 	AWAIT(bg.n > 0);
 	child_end(&bg.c);
 	loop_run();
