@@ -58,7 +58,7 @@ def behind(servers, tmp_path):
         folder = tmp_path / f"proxy-{len(started)}"
         folder.mkdir()
         proxy = getattr(proxies, kind)(folder, recipe, web.port, port or free_port())
-        proxy.web = web
+        proxy.web, proxy.recipe = web, recipe
         started.append(proxy)
         return proxy
     yield start
@@ -161,12 +161,13 @@ def test_comments_in_silence_get_through(behind, servers):
 
 
 def test_a_client_that_leaves_ends_its_command(proxy):
-    """Decision 4: the proxy hands the closing on."""
-    value = modern_message("tools/call", tool_params("terminal_exec", {"command": "echo on; sleep 30"}), progressToken=1)
+    """Decision 4: the proxy hands the closing on, at once, or with `flush_interval -1` when it next writes to the client: one of
+    the next two messages about progress, 10 s apart."""
+    value = modern_message("tools/call", tool_params("terminal_exec", {"command": "echo on; sleep 90"}), progressToken=1)
     with proxy.connect() as c:
         c.send(request(fields=fields(proxy, modern_fields(value)), body=json.dumps(value).encode()))
         proxy.web.wait_descendants(1)
-    proxy.web.wait_no_descendants(10)
+    proxy.web.wait_no_descendants(10 if "flush_interval -1" not in proxy.recipe else 30)
 
 
 def test_the_challenge_and_the_metadata_name_the_public_address(proxy):
