@@ -3,7 +3,7 @@ import shutil
 
 import pytest
 
-from conftest import ROOT, run, script
+from conftest import ROOT, clean_env, run, script
 
 PASSING = 'echo "[==========] 3 test(s) run."; echo "[  PASSED  ] 3 test(s)."\n'
 FAILING = 'echo "seen here"; echo "[  PASSED  ] 2 test(s)."; echo "[  FAILED  ] 1 test(s), listed below:"; exit 1\n'
@@ -44,8 +44,8 @@ def harness(tmp_path):
     return make
 
 
-def fuzz(tmp_path, program):
-    return run(ROOT / "scripts/run-fuzz", "1", program.relative_to(tmp_path), cwd=tmp_path, ok=False)
+def fuzz(tmp_path, program, **more):
+    return run(ROOT / "scripts/run-fuzz", "1", program.relative_to(tmp_path), cwd=tmp_path, ok=False, env=clean_env(**{"FUZZ_SEED": "0", **more}))
 
 
 def test_a_fuzz_harness_without_a_finding_passes(tmp_path, harness):
@@ -55,6 +55,17 @@ def test_a_fuzz_harness_without_a_finding_passes(tmp_path, harness):
     args = (tmp_path / "args").read_text().split()
     # new inputs go to the first folder named, which is not the committed one
     assert args[-2:] == ["build/fuzz/corpus/thing", "tests/fuzz/corpus/thing"] and "-max_total_time=1" in args
+
+
+def test_with_a_seed_a_run_takes_so_many_inputs_in_the_same_order(tmp_path, harness):
+    program = harness('echo "$*" > args\n')
+    (tmp_path / "tests/fuzz/corpus/thing/a").write_text("another")
+    assert fuzz(tmp_path, program, FUZZ_SEED="7").returncode == 0
+    args = (tmp_path / "args").read_text().split()
+    assert "-seed=7" in args and "-runs=50000" in args and not [a for a in args if a[0] != "-"]
+    (inputs,) = [a.removeprefix("-seed_inputs=@") for a in args if a.startswith("-seed_inputs=@")]
+    names = (tmp_path / inputs).read_text().split(",")
+    assert names == sorted(names) and "tests/fuzz/corpus/thing/a" in names and len(names) > 1
 
 
 def test_a_finding_is_shown_and_fails_the_run(tmp_path, harness):
