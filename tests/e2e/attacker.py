@@ -2,8 +2,8 @@
 
 It opens so many connections and keeps as many open, each with a way of its own to be a burden: silence, a head or a body
 that comes a byte at a time, chunks without end, answers that are not read, wrong tokens on the page and at the endpoint.
-Whatever the server closes is opened again. It ends when it has opened as many at least. At the end of its standard input it prints as JSON how many connections it has
-opened and which answers it has seen.
+Whatever the server closes is opened again. At the end of its standard input, when it has opened as many at least, it prints
+as JSON how many connections it has opened and which answers it has seen.
 """
 
 import collections

@@ -34,7 +34,8 @@ class Client:
         self.connection = None
 
     def ask(self):
-        for _ in range(int(3 * busy())):    # a connection that was idle may be given up for others: a client then comes anew
+        end = time.monotonic() + busy()
+        while time.monotonic() < end:   # a connection that was idle may be given up for others: a client then comes anew
             try:
                 if self.connection is None:
                     self.connection = self.web.connect()
@@ -44,6 +45,7 @@ class Client:
             except (AssertionError, OSError):
                 self.leave()
                 self.reconnected += 1
+                time.sleep(0.005)
         raise AssertionError("refused again and again")
 
     def p99(self, seconds):
