@@ -76,12 +76,6 @@ def test_a_finding_is_shown_and_fails_the_run(tmp_path, harness):
     assert done.stdout.splitlines()[-2:] == ["fuzz: thing-crash-1: YQr/", "fuzz: 0 passed, 1 failed"]
 
 
-def test_a_run_can_be_repeated(tmp_path, harness, monkeypatch):
-    monkeypatch.setenv("FUZZ_SEED", "7")
-    assert fuzz(tmp_path, harness('echo "$*" > args\n')).returncode == 0
-    assert "-seed=7" in (tmp_path / "args").read_text().split()
-
-
 def test_a_harness_without_a_corpus_fails_the_run(tmp_path, harness):
     done = fuzz(tmp_path, harness("exit 0\n", seed=None))
     assert done.returncode == 1
